@@ -24,8 +24,8 @@
 
 namespace stout::internal {
 
-/// Runs a function once it is both set and wanted, on the thread of the later call. Set and Want
-/// may each be called once.
+/// Runs a function once both Set and Want have been called, on the thread of the later call. Each
+/// may be called once.
 class WantedFunction {
  public:
   void Set(UniqueFunction<void()> function) {
@@ -59,8 +59,8 @@ class PendingHandler {
     if (call_ != nullptr) (void)Take();
   }
 
-  /// Posts the handler with these arguments, unless it has been posted. Asio requires that the
-  /// memory is freed before the handler runs.
+  /// Posts the handler with these arguments, unless it was posted before. The memory is freed
+  /// before the handler runs, as Asio requires.
   template <typename... Args>
   void Post(Args... args) {
     if (call_ == nullptr) return;
@@ -107,10 +107,10 @@ class PendingHandler {
   Call* call_;
 };
 
-/// A call that either completes or is cancelled, whichever claims its handler first.
+/// A call that is either completed or cancelled: the first of the two claims its handler.
 ///
-/// The work shares it, and the cancellation slot refers to it weakly: the handler may own that
-/// slot.
+/// Owner: shared by the work. The cancellation slot refers to it weakly, because the handler may
+/// own the slot.
 template <typename Pending, typename... Args>
 class CancellableCall {
  public:
@@ -138,7 +138,7 @@ class CancellableCall {
   WantedFunction withdraw_;
 };
 
-/// A call can be cancelled only if its signature begins with an error code.
+/// Begins a call. It can be cancelled only if its signature begins with an error code.
 template <typename Signature>
 struct Completion;
 template <typename... Args>
@@ -180,16 +180,16 @@ namespace stout::inline v1 {
 /// Turns a call that takes a UniqueFunction into one that takes an Asio completion token.
 ///
 /// `start(UniqueFunction<Signature>)` begins the work and calls the function once, on any thread.
-/// The token's handler is then posted to its associated executor (`fallback` if it has none), never
-/// called from inside. The run() of that executor does not return until then. Memory comes from the
-/// handler's associated allocator.
+/// Initiate then posts the token's handler to its associated executor (`fallback` if it has none).
+/// The handler is never called directly. run() of that executor does not return before. Memory
+/// comes from the handler's associated allocator.
 ///
 /// Cancellation requires a signature that begins with an ErrorCode, and a handler with a
-/// cancellation slot. Then `terminal` and `partial` complete the call at once with
-/// asio::error::operation_aborted and default values. `total` alone is ignored, because the work
-/// may go on: a flush still flushes and a store still writes. The handler is released with
-/// everything that it owns. `start` may return a function that withdraws the call; it runs at most
-/// once, after a cancellation, on any thread.
+/// cancellation slot. `terminal` and `partial` then complete the call at once with
+/// asio::error::operation_aborted and default values, and release the handler. `total` alone is
+/// ignored, because the work may go on: a flush still flushes, a store still writes. `start` may
+/// return a function that withdraws the call. It runs at most once, after a cancellation, on any
+/// thread.
 template <typename Signature, typename Start, typename Executor, typename Token>
 auto Initiate(Start start, const Executor& fallback, Token&& token) {
   namespace asio = boost::asio;

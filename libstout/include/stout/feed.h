@@ -17,8 +17,8 @@ namespace stout::inline v1 {
 
 /// Hands the newest table to its watchers. Lease services and registries are built on it.
 ///
-/// Handlers run on the executor, one at a time, never inside a call of the feed. A table that is
-/// replaced before it was handed out is skipped.
+/// Handlers run on the executor, one at a time, and never inside a call of the feed. If a table is
+/// replaced before a watcher got it, the watcher does not get it.
 /// Owner: the executor's context must outlive it.   Threads: any.
 template <typename Table>
 class Feed {
@@ -29,12 +29,12 @@ class Feed {
       : state_(std::make_shared<State>(executor)) {}
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
-  /// No handler is called after it. A handler that is already running may still end.
+  /// Calls no handler any more. A handler that is running may still end.
   ~Feed() { state_->Close(); }
 
-  /// Does nothing if `table` equals the table that was published last.
+  /// Hands out `table`, unless it equals the table that was published last.
   void Publish(Table table) { state_->Publish(std::move(table)); }
-  /// Drop the result to end the watch.
+  /// Adds a watcher. Drop the result to remove it.
   [[nodiscard]] std::shared_ptr<void> Watch(Handler handler) {
     return state_->Watch(std::move(handler));
   }

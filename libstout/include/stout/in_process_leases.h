@@ -9,12 +9,12 @@
 
 namespace stout::inline v1 {
 
-/// A lease service and registry for the servers of one process. Several managers can share it, and
-/// a single server gets every range. It stores nothing: epochs begin at the Unix time in
+/// A lease service and registry for the servers of one process. Several managers can share it; a
+/// single server gets every range. It stores nothing on disk, so epochs begin at the Unix time in
 /// microseconds.
 ///
 /// Owner: the executor's context must outlive it.
-/// Threads: as LeaseService. Answers come inside the call, tables on the executor.
+/// Threads: as LeaseService. Answers run inside the call, table handlers on the executor.
 /// Errors: never kTransient or kUnknown.
 class InProcessLeases final : public LeaseService, private Registry {
  public:
@@ -39,7 +39,7 @@ class InProcessLeases final : public LeaseService, private Registry {
   [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view table,
                                                                 Diagnostics* diagnostics) override;
 
-  std::shared_ptr<State> state_;  // shared with the timer's pending wait, and by name with tables
+  std::shared_ptr<State> state_;  // shared with the timer's pending wait, and with OpenTable
 };
 
 }  // namespace stout::inline v1

@@ -17,9 +17,10 @@ namespace stout::inline v1 {
 ///     co_await interposer.AsyncSafeReply({key, other}, asio::use_awaitable);
 ///     co_await interposer.AsyncSafeReply(keys, asio::use_awaitable);
 ///
-/// It replaces std::initializer_list, because gcc 12 cannot keep the array behind such a list in a
+/// It replaces std::initializer_list, because gcc 12 cannot keep the array of such a list in a
 /// coroutine ("array used as initializer").
-/// Owner: a value with copies of the keys. The caller's keys may be gone when a deferred call
+/// Owner: a value with copies of the keys, because the caller's keys may be gone when a deferred
+/// call
 ///   begins.
 class KeyList {
  public:

@@ -20,21 +20,21 @@
 
 namespace stout::inline v1 {
 
-/// The condition under which an answer leaves a KeyMap over several stores. A single store has one
-/// condition only, that what the answer reveals is durable.
+/// The condition under which an answer may leave a KeyMap over several stores. For a single store,
+/// the condition is always that the states which the answer reveals are durable.
 struct AnswerLevel {
-  /// The number of members that have what the answer reveals; 0: all that are in. nullopt: what the
-  /// mode requires.
+  /// The number of members that must have the states which the answer reveals. 0: all members that
+  /// are in. nullopt: the number that the mode requires.
   std::optional<std::uint32_t> members;
-  /// The answer confirms a write, so ReplicatedMapOptions::min_in holds for it, too.
+  /// True if the answer confirms a write. ReplicatedMapOptions::min_in then applies, too.
   bool write = true;
 };
 
 /// One of the stores of a KeyMap.
 struct MemberStats {
-  std::string datalet;       ///< its name in the deployment; empty if the map has one store only
+  std::string datalet;       ///< its name in the deployment; empty for a WriteBackMap
   bool in = true;            ///< it has every acknowledged write
-  bool filling = false;      ///< it gets every change, and older states are copied to it
+  bool filling = false;      ///< it gets every change, while older states are copied to it
   std::uint64_t copied = 0;  ///< states that fills have copied to it
   EngineStats engine;        ///< its lag is the sum of LaneStats::dirty_keys and dirty_bytes
 };
@@ -62,15 +62,15 @@ class KeyMap {
 
   [[nodiscard]] virtual Executor get_executor() const = 0;
 
-  /// Gives the key this value and marks it dirty. The stamp grows with each change of the key, also
-  /// across restarts. Errors: kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers; then
-  /// nothing changes.
+  /// Sets the key's value and marks the key dirty. Returns the change's stamp, which grows with
+  /// each change of the key, even across restarts. After an error nothing has changed. Errors:
+  /// kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers.
   virtual Result<Stamp> Put(KeyView key, std::string value) = 0;
   /// Deletes the key and marks it dirty. Errors: as Put.
   virtual Result<Stamp> Delete(KeyView key) = 0;
 
-  /// Gets the newest state, from a store if it is not in memory: `void(ErrorCode, Entry)`.
-  /// It may not be durable yet, so answer through SafeReply, called in the same turn.
+  /// Gets the newest state, from a store if it is not in memory. `void(ErrorCode, Entry)`.
+  /// The state may not be durable yet, so answer through SafeReply, called in the same turn.
   template <typename Token>
   auto AsyncGet(KeyView key, const FetchOptions& options, Token&& token) {
     return Initiate<void(ErrorCode, Entry)>(
@@ -94,7 +94,7 @@ class KeyMap {
   [[nodiscard]] virtual bool Holds(KeyView key) const = 0;
 
   /// Runs `reply` exactly once: when the keys' newest states are durable as `level` requires, or
-  /// when that cannot be. It has the deadline of EngineOptions::reply_deadline.
+  /// when one of them cannot become so. Its deadline is EngineOptions::reply_deadline.
   void SafeReply(std::span<const KeyView> keys, Reply reply, const AnswerLevel& level = {}) {
     (void)WithdrawableReply(keys, std::move(reply), level);
   }
@@ -111,15 +111,15 @@ class KeyMap {
         get_executor(), std::forward<Token>(token));
   }
 
-  /// Sends all dirty keys without further delay. Completes when they are durable, at all members
-  /// that are in: `void(ErrorCode)`.
+  /// Sends all dirty keys without further delay. Completes when they are durable at all members
+  /// that are in. `void(ErrorCode)`.
   template <typename Token>
   auto AsyncFlush(Token&& token) {
     return Initiate<void(ErrorCode)>([this](Reply done) { Flush(std::move(done)); }, get_executor(),
                                      std::forward<Token>(token));
   }
   virtual void Flush(Reply done) = 0;
-  /// Takes no new change, and flushes: `void(ErrorCode)`.
+  /// Refuses new changes, and flushes. `void(ErrorCode)`.
   template <typename Token>
   auto AsyncDrain(Token&& token) {
     return Initiate<void(ErrorCode)>([this](Reply done) { Drain(std::move(done)); }, get_executor(),
@@ -127,29 +127,30 @@ class KeyMap {
   }
   virtual void Drain(Reply done) = 0;
 
-  /// Sends nothing more; every waiting reply fails with kClosed. Idempotent.
+  /// Sends nothing more and fails every waiting reply with kClosed. Idempotent.
   virtual void Close() = 0;
-  /// Call it when the lease is lost: as Close, but with kFenced.
+  /// As Close, but with kFenced. Call it when the lease is lost.
   virtual void Fence() = 0;
 
-  /// Returns true while a change of this key is not durable at some store.
+  /// Returns true while a change of this key is not yet durable at some store.
   [[nodiscard]] virtual bool IsDirty(KeyView key) const = 0;
   [[nodiscard]] virtual std::vector<MemberStats> Members() const = 0;
 
-  /// Wraps a value of the caller, which counts in lent_bytes() until its last reference is gone.
+  /// Wraps a value of the caller, so that it counts in lent_bytes() until its last reference is
+  /// gone.
   [[nodiscard]] virtual std::shared_ptr<const std::string> Lend(std::string value) = 0;
-  /// Bytes of memory for the map's keys (dirty, clean and absent), their values, and the overhead
-  /// of the map and the allocator. An estimate for libstdc++ and glibc.
+  /// Returns the bytes of memory for the map's keys (dirty, clean and absent) and values, with the
+  /// overhead of the map and the allocator. It is an estimate for libstdc++ and glibc.
   [[nodiscard]] virtual std::size_t cached_bytes() const = 0;
-  /// Bytes of memory of the values that callers still hold after the map replaced or dropped them.
-  /// Any thread.
+  /// Returns the bytes of the values that callers still hold after the map replaced or dropped
+  /// them. Any thread.
   [[nodiscard]] virtual std::size_t lent_bytes() const = 0;
 
-  /// The tenants' use of the memory, by TenantId; see Admission.
+  /// Returns each tenant's use of the memory, by TenantId; see Admission.
   [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const = 0;
 
  protected:
-  /// As SafeReply. The result withdraws the reply, on any thread; it may be empty.
+  /// As SafeReply. The returned function withdraws the reply, on any thread. It may be empty.
   virtual UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                                    const AnswerLevel& level) = 0;
 };

@@ -11,14 +11,14 @@
 
 namespace stout::inline v1 {
 
-/// Follows the owners of all ranges without being a member: for routers and other clients.
+/// Follows the owners of all ranges, for routers and other clients that are not members.
 ///
 ///     LeaseWatcher watcher(*service, [&](const auto&) { waiting_requests.TryAgain(); });
 ///     if (auto owner = watcher.OwnerOf(document_id)) Forward(*owner);
 ///
 /// It holds the newest table that the service reported, which may be out of date. The owner itself
-/// knows better: see LeaseManager::Owns.
-/// Owner: refers to `service`, which must outlive it.
+/// decides: see LeaseManager::Owns.
+/// Owner: `service` must outlive it.
 /// Threads: any. `on_change` runs on a thread of the service, one call at a time. It may be empty,
 ///   and must not destroy the watcher. It may run before the constructor has returned, so it gets
 ///   the new table as an argument. The destructor waits for a call that is under way, and no call
@@ -33,7 +33,7 @@ class LeaseWatcher {
   LeaseWatcher& operator=(const LeaseWatcher&) = delete;
   ~LeaseWatcher();
 
-  /// Empty until the service has answered.
+  /// Returns the newest table, which is empty until the service has answered.
   [[nodiscard]] Table table() const;
   /// Returns the address of the owner of a range, or of the range of a name; nullopt if unknown. A
   /// name has a range only if IsHashPartition(the deployment's partition).

@@ -19,23 +19,24 @@ namespace stout::inline v1 {
 struct LeaseHandlers {
   using Done = UniqueFunction<void()>;
 
-  /// This server owns the range, under this epoch. Open its interposer with
-  /// Interposer::AsyncOpenOwned, which fences first: late writes of the former owner change
+  /// Runs when this server owns the range, under this epoch. Open the range's interposer with
+  /// Interposer::AsyncOpenOwned. It fences first, so late writes of the former owner change
   /// nothing.
   UniqueFunction<void(RangeId, Epoch)> on_acquired{};
-  /// The range should move to another server. Finish the requests under way, write the dirty keys,
-  /// then call `done`, from any thread. Until then this server still owns the range; without the
-  /// call it keeps it.
+  /// Runs when the range should move to another server. Finish the requests under way, write the
+  /// dirty keys, then call `done`, from any thread. This server owns the range until `done` is
+  /// called.
   UniqueFunction<void(RangeId, Done done)> on_release{};
-  /// This server no longer owns the range, and another may already own it: drop its state and fail
-  /// its replies. It may run during a hand-over, whose `done` then does nothing, or just after one.
+  /// Runs when this server no longer owns the range, and another server may already own it. Drop
+  /// the range's state and fail its replies. It may run during a hand-over, whose `done` then does
+  /// nothing, or just after one.
   UniqueFunction<void(RangeId)> on_lost{};
-  /// The service refuses this server, which is final: kBadOptions if the deployment has another
+  /// Runs when the service refuses this server for good: kBadOptions if the deployment has another
   /// partition or number of ranges (see WhyRefused). May be empty.
   UniqueFunction<void(ErrorCode)> on_refused{};
 };
 
-/// Makes a server a member of a deployment whose servers share its ranges. It joins, renews, takes
+/// Makes a server a member of a deployment whose servers share the ranges. It joins, renews, takes
 /// the ranges that this server should own, and hands over the others. At any moment it knows which
 /// ranges this server certainly owns.
 ///
@@ -47,24 +48,23 @@ struct LeaseHandlers {
 ///     ...
 ///     if (!leases.Owns(RangeOf(id, 16))) return Misdirected(leases.OwnerOf(RangeOf(id, 16)));
 ///
-/// Ranges: this server should own the ranges for which its rendezvous hash is the highest of all
-/// live members. Therefore few ranges move when a member comes or goes. If the service's registry
-/// names a live member as the wanted owner of a range (WantOwner), that member should own it.
+/// Ranges: if the service's registry names a live member as the wanted owner of a range
+/// (WantOwner), that member should own it. Otherwise the live member with the highest rendezvous
+/// hash for the range should own it, so few ranges move when a member comes or goes.
 ///
 /// Time: a range is owned until 0.95 * `ttl` after the last renewal was *sent*. The service counts
-/// from a later moment, and the 5 % allow for clocks that run at different rates. The clock goes on
-/// while the machine is suspended. When the time is over, all ranges are lost at once, even if the
-/// service disagrees, and the manager joins anew. Therefore Owns() is false in a process that wakes
-/// after its lease has expired.
+/// from a later moment, and the 5 % allow for clocks that run at different rates. The clock also
+/// runs while the machine is suspended. When the time is over, all ranges are lost at once, even if
+/// the service disagrees, and the manager joins anew. Owns() is therefore false in a process that
+/// wakes after its lease has expired.
 ///
 /// Guarantee: a read from memory that is answered while Owns() is true returns the newest state.
-/// Epochs in the store protect writes; clocks cannot, because a write may be under way for any
+/// Epochs in the store protect writes. Clocks cannot, because a write may be under way for any
 /// time.
 ///
-/// Units: stout::Duration; `ttl` should be several times the service's latency, some seconds.
-/// Owner: refers to `service`. The service and the executor's context must outlive it. Destroy it
-///   on get_executor(), or while the context does not run. The lease then expires, unless Leave()
-///   came first.
+/// Units: stout::Duration. `ttl` should be several times the service's latency, some seconds.
+/// Owner: the service and the executor's context must outlive it. Destroy it on get_executor(), or
+///   while the context does not run. The lease then expires, unless Leave() came first.
 /// Threads: Start, Leave, Suspend, Resume, GiveUp and all const members may be called from any
 ///   thread.
 /// Errors: retries without end while the service cannot be reached; see also on_refused.
@@ -92,9 +92,9 @@ class LeaseManager {
                             get_executor(), std::forward<Token>(token));
   }
 
-  /// Call it when this server cannot serve, for example because its store does not answer. It
-  /// leaves at once, so that other servers take its ranges, and joins again only after Resume.
-  /// on_lost runs for each range that was held.
+  /// Leaves at once, so that other servers take the ranges, and joins again only after Resume.
+  /// on_lost runs for each range that was held. Call it when this server cannot serve, for example
+  /// because its store does not answer.
   void Suspend();
   void Resume();
 
@@ -103,7 +103,7 @@ class LeaseManager {
   /// nothing if the range is not held under this epoch.
   void GiveUp(RangeId range, Epoch epoch);
 
-  /// Returns true while this server certainly owns the range, also while it is being handed over.
+  /// Returns true while this server certainly owns the range, even while the range is handed over.
   [[nodiscard]] bool Owns(RangeId range) const;
   /// Returns the epoch under which this server owns the range; zero if Owns() is false.
   [[nodiscard]] Epoch EpochOf(RangeId range) const;
@@ -113,13 +113,13 @@ class LeaseManager {
   [[nodiscard]] std::shared_ptr<const LeaseTable> table() const;
   /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
-  /// Returns the session of this member, to which records of a Registry can be bound; zero if it is
-  /// not a member. It changes when this server joins again.
+  /// Returns this member's session, to which records of a Registry can be bound; zero if this
+  /// server is not a member. It changes when this server joins again.
   [[nodiscard]] SessionId session() const;
 
  private:
   class Impl;
-  std::shared_ptr<Impl> impl_;  // shared with what waits on the executor
+  std::shared_ptr<Impl> impl_;  // shared with pending handlers
 };
 
 }  // namespace stout::inline v1

@@ -13,8 +13,8 @@
 namespace stout::inline v1 {
 
 /// The configuration, datalets, sets and wanted owners of a deployment, stored with its leases. A
-/// set changes only under the epoch of its range, so a former owner cannot change it. Owners and
-/// sets have one total order. Source: CLUSTER.md, section 3, "In etcd".
+/// set changes only under the epoch of its range, so a former owner cannot change it. Changes of
+/// owners and of sets have one total order. Source: CLUSTER.md, section 3, "In etcd".
 ///
 ///     Registry& registry = *service->registry();
 ///     registry.AsyncChange(ChangeSet(7, epoch, record, found), [&](ErrorCode ec, ChangeAnswer a) {
@@ -23,13 +23,12 @@ namespace stout::inline v1 {
 ///       ...
 ///     });
 ///
-/// A change compares, and then does everything or nothing. It may be repeated when its outcome is
-/// unknown: if the record already is as asked for, it is done. A change that arrives late finds
-/// another revision, if the record was changed since.
+/// A change compares, and then does everything or nothing. If its outcome is unknown, it may be
+/// repeated: if the record already is as asked, the change is done. A late change fails, because it
+/// finds another revision if the record was changed since.
 ///
-/// Owner: belongs to its LeaseService.
-/// Threads: as LeaseService.
-/// Errors: a call is answered exactly once.
+/// Owner: its LeaseService.   Threads: as LeaseService.
+/// Errors: each call is answered exactly once.
 ///
 /// | error       | meaning                                                                  |
 /// |-------------|--------------------------------------------------------------------------|
@@ -50,20 +49,21 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
   virtual ~Registry() = default;
 
-  /// The answer has a meaning if there is no error. The session of the change, or the session that
-  /// holds its range, must be one of the same LeaseService object.
+  /// Makes one change. The ChangeAnswer is valid if there is no error. Requires that the session of
+  /// the change, or the session that holds its range, was begun by the same LeaseService object.
   virtual void Change(RegistryChange change, ChangeHandler handler) = 0;
-  /// Answers all records as they are at some moment of the call. A record that cannot be read is in
-  /// `damaged` and is no error of the call.
+  /// Answers all records, as they were at one moment of the call. A record that cannot be read is
+  /// in RegistryTable::damaged, and is not an error of the call.
   virtual void Read(ReadHandler handler) = 0;
-  /// As LeaseService::WatchTable: the newest records, first once they are known, then after
-  /// changes. After a lost connection the records as they are then.
+  /// As LeaseService::WatchTable, with the newest records: once they are known, after changes, and
+  /// after a lost connection.
   [[nodiscard]] virtual Watch WatchRecords(TableHandler handler) = 0;
 
-  /// Opens the leases and the registry of a table of this deployment, with sessions of its own. May
-  /// block. The table should be listed (CreateTable); its first member fixes its ranges. End its
-  /// sessions and destroy it before the table is dropped: a table in use is not. The result must
-  /// not outlive the executor's context of this service. Fails as OpenLeaseService.
+  /// Opens the leases and the registry of a table of this deployment. The table has sessions of its
+  /// own. It should be listed (CreateTable), and its first member fixes its ranges. May block. End
+  /// the sessions and destroy the result before the table is dropped, because a table in use cannot
+  /// be dropped. The executor's context of this service must outlive the result. Errors: as
+  /// OpenLeaseService.
   [[nodiscard]] virtual Result<std::unique_ptr<LeaseService>> OpenTable(
       std::string_view table, Diagnostics* diagnostics = nullptr) = 0;
 

@@ -11,8 +11,8 @@ namespace stout::internal {
   std::abort();
 }
 
-/// Aborts with this line unless `condition` holds, in every build. Use it for programmer errors
-/// that would corrupt memory or crash later. `line` names the error and the remedy.
+/// Aborts with this line if `condition` is false, in every build. Use it for programmer errors that
+/// would corrupt memory or crash later. `line` names the error and the remedy.
 inline void Require(bool condition, const char* line) {
   if (!condition) [[unlikely]]
     Abort(line);

@@ -21,18 +21,19 @@ struct StoreTraits {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
   std::string name;              ///< in logs and metrics: "rocksdb"
-  bool atomic_batches = false;   ///< items that a result does not name: all applied, or none
+  bool atomic_batches = false;   ///< the items that a result does not name: all applied, or none
   bool compares_stamps = false;  ///< an older (epoch, version) of a key changes nothing
   bool fences = false;           ///< implements Fence()
   bool durable = false;          ///< a write answered kOk survives a crash of the store
   bool scans = false;            ///< implements Scan()
   bool ordered = false;          ///< a scan returns keys in byte order, each of them once
-  bool opaque_values = true;     ///< a value may be any bytes; false: a schema may refuse it
-  /// Once writes answered kOk may be gone, every call answers kLost until the store is opened anew.
+  bool opaque_values = true;     ///< a value may be any bytes; false: a schema may refuse some
+  /// Once acknowledged writes may be lost, every call answers kLost until the store is opened anew.
   /// If neither this nor `durable` is true, such a loss goes unnoticed.
   bool detects_loss = false;
-  /// Changes when writes answered kOk may be gone. It shows a loss that nobody saw. Empty if there
-  /// is no such loss, or the store is empty after it. "a/b" may become "a".
+  /// Changes when acknowledged writes may be lost. A caller that remembers it can therefore notice
+  /// a loss that happened between two openings. Empty if writes cannot be lost, or if the store is
+  /// empty after a loss. "a/b" may become "a".
   std::string incarnation{};
   Duration tombstone_ttl{};  ///< a delete keeps its stamp for at least this time
   std::size_t max_batch_items = kUnlimited;
@@ -40,29 +41,30 @@ struct StoreTraits {
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)
 };
 
-/// A key-value store behind an interposer. It takes batches, is asynchronous, and answers per key.
+/// A key-value store behind an interposer: asynchronous, in batches, with one outcome per key.
 ///
-/// A store that compares stamps gives four promises per key, atomically with the write:
+/// A store that compares stamps keeps four promises per key, atomically with the write:
 /// - A newer (epoch, version) than the stored one is applied and becomes the key's stamp.
 /// - An equal one is a repetition. It changes nothing, and the outcome is kOk once the first write
 ///   is durable.
 /// - An older version of the same epoch changes nothing, because a newer change of the same owner
 ///   has overtaken it. The outcome is kOk once that newer change is durable.
 /// - An older epoch changes nothing, and its outcome is kFenced.
-/// A delete is a write like any other: its stamp stays as a tombstone for a documented time.
+/// A delete is a write like any other: its stamp stays as a tombstone for
+/// StoreTraits::tombstone_ttl.
 ///
-/// Stamps alone let a former owner write the keys that its successor has not written yet. A store
-/// that fences gives one more promise, per scope: see Fence().
+/// Stamps alone let a former owner write keys that its successor has not written yet. A store that
+/// fences keeps one more promise, per scope: see Fence().
 ///
-/// A store that came back without its memory is a different store. If StoreTraits::detects_loss, it
-/// answers kLost to every call from then on: a write (for the whole batch), a read, an epoch, a
-/// fence, a scan. Nothing else ends that; open the store anew, and treat it as empty.
+/// A store that came back without its memory is a different store. If StoreTraits::detects_loss is
+/// true, it then answers kLost to every call: a write (for the whole batch), a read, an epoch, a
+/// fence, a scan. Only opening the store anew ends that; treat the new store as empty.
 ///
-/// Owner: outlives its interposers; it finishes or fails all calls before its destructor returns.
+/// Owner: must outlive its interposers. The destructor finishes or fails all calls.
 /// Threads: all members may be called from any thread. Handlers may run on any thread, also
 /// before the call that took them returns.
-/// Errors: never throws after opening; a failure is a result. A call is answered exactly once.
-/// (An interposer survives a store that breaks this: see LaneOptions::attempt_timeout.)
+/// Errors: never throws after opening; a failure is a result. Each call is answered exactly once.
+/// (An interposer survives a missing answer: see LaneOptions::attempt_timeout.)
 /// Paper: Stout (ATC'10) "Staying Safe: Consistency"; a *datalet* in BespoKV (TPDS 2020).
 class Store {
  public:
@@ -79,11 +81,11 @@ class Store {
 
   [[nodiscard]] virtual const StoreTraits& traits() const = 0;
 
-  /// Expires when this store is destroyed, so that its users can detect it.
+  /// Expires when this store is destroyed, so that users can detect it.
   [[nodiscard]] std::weak_ptr<const void> lifetime() const { return lifetime_; }
 
-  /// Returns the lane of a key: keys that share a bottleneck share a partition. Constant while
-  /// open.
+  /// Returns the lane of a key. Keys that share a bottleneck share a lane. The result is constant
+  /// while the store is open.
   [[nodiscard]] virtual LaneId PartitionOf(KeyView) const { return 0; }
 
   /// Writes a batch. `batch` stays valid until `handler` has been called or destroyed.
@@ -92,24 +94,23 @@ class Store {
   /// Reads the newest durable states. `batch` stays valid as in Write.
   virtual void Read(const ReadBatch& batch, ReadHandler handler) = 0;
 
-  /// Takes a fresh epoch. It is larger than every epoch that this store gave out or saw in a write,
-  /// and is durable before it is answered.
+  /// Takes a fresh epoch: larger than every epoch that this store gave out or saw in a write, and
+  /// durable before it is answered.
   virtual void NewEpoch(EpochHandler handler) = 0;
 
   /// Shuts former owners out of `scope`. Once this has answered kOk, which is durable:
-  /// - a batch of `scope` under an older epoch is no longer applied, and answers kFenced as a
-  ///   whole;
-  /// - a read sees every batch that was applied earlier: none is still under way.
+  /// - a batch of `scope` under an older epoch is not applied, and answers kFenced as a whole;
+  /// - a read sees every batch that was applied earlier, because none is still under way.
   /// A successor fences first, and then reads.
-  /// Errors: kFenced if the scope is already under a newer epoch; kRefused without fences.
+  /// Errors: kFenced if the scope has a newer epoch; kRefused if the store has no fences.
   virtual void Fence([[maybe_unused]] const Scope& scope, [[maybe_unused]] Epoch epoch,
                      FenceHandler handler) {
     handler(Errc::kRefused);
   }
 
-  /// Reads a page of all keys and their newest durable states, tombstones included. Start with an
-  /// empty cursor and repeat with each answer's cursor until it is empty. `request` is not needed
-  /// after the call. A store that scans makes these promises:
+  /// Reads one page of all keys and their newest durable states, tombstones included. Start with an
+  /// empty cursor and repeat with each answer's cursor until it is empty. `request` may be
+  /// destroyed after the call. A store that scans keeps these promises:
   /// - Every key that has a value or a tombstone from the first page to the last is returned.
   ///   Other keys may be returned or not.
   /// - Each state was the newest durable one at some time during the call that returned it. The
@@ -117,22 +118,24 @@ class Store {
   /// - An ordered store returns each key once, in the order of unsigned bytes. Any other store may
   ///   return a key several times.
   /// - An answer has at most `limit` keys, and at most about 4 MiB without its last key.
-  /// - An answer may have fewer keys than `limit`, or none, before the end. Only an empty cursor is
+  /// - An answer before the end may have fewer keys than `limit`, or none. Only an empty cursor
+  /// means
   ///   the end.
-  /// - A cursor may be used again, also after the store or its server was restarted. An ordered
-  ///   store goes on at the same place. Any other store may return keys again.
+  /// - A cursor may be used again, even after a restart of the store or its server. An ordered
+  /// store
+  ///   continues at the same place. Any other store may return keys again.
   /// - Keys that the adapter needs for itself, such as epochs and fences, are not returned.
-  /// Errors: kTransient: repeat the page. kRefused: a bad cursor, a limit of 0, or a store without
-  ///   scans. kCorrupt: the store is damaged at this place.
+  /// Errors: kTransient: repeat the page. kRefused: the cursor is bad, the limit is 0, or the store
+  ///   has no scans. kCorrupt: the store is damaged at this place.
   virtual void Scan([[maybe_unused]] const ScanRequest& request, ScanHandler handler) {
     handler({Errc::kRefused, {}, {}});
   }
 
-  /// The tenants' use of a cache that this store has in this process, by TenantId; see Admission.
-  /// Empty: it has none.
+  /// Returns each tenant's use of this store's cache in this process, by TenantId; see Admission.
+  /// Empty if the store has no such cache.
   [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const { return {}; }
-  /// ReadBatch::tenants are ids of these. From now on that cache obeys what is decided by hand for
-  /// them.
+  /// From now on that cache applies the shares and weights that are set by hand in `tenants`.
+  /// ReadBatch::tenants are ids of it.
   virtual void Obey([[maybe_unused]] std::shared_ptr<const Tenants> tenants) {}
 
   /// Write, Read, NewEpoch, Fence and Scan with an Asio completion token:

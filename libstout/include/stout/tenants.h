@@ -15,7 +15,8 @@
 
 namespace stout::inline v1 {
 
-/// The tenants of a process, and what was decided by hand for all caches that they share.
+/// The tenants of a process, with the shares and weights that were set by hand for all their
+/// caches.
 ///
 ///     auto tenants = std::make_shared<Tenants>();
 ///     WriteBackMap map(executor, store, {.tenants = tenants});
@@ -25,27 +26,27 @@ namespace stout::inline v1 {
 /// Threads: any.   Errors: cannot fail.
 class Tenants {
  public:
-  /// The name of tenant 0: the requests without a tenant.
+  /// The name of tenant 0: requests without a tenant.
   static constexpr std::string_view kDefault = "default";
-  /// Tenants beyond the limit, all together.
+  /// All tenants beyond the limit, counted together.
   static constexpr TenantId kOther = 1;
 
-  /// `most`: tenants that have an account of their own. >= 1
+  /// `most`: maximum number of tenants that are counted by themselves. >= 1
   explicit Tenants(std::size_t most = 64) : most_(most) {}
   Tenants(const Tenants&) = delete;
   Tenants& operator=(const Tenants&) = delete;
 
-  /// The names that clients may use. They are labels of metrics.
+  /// The names that clients may use, which are also labels of metrics.
   static constexpr std::string_view kNameRule = "1 to 64 letters, digits, and any of _-.:/@";
-  /// Returns whether a text is such a name.
+  /// Returns true if the text is such a name.
   [[nodiscard]] static bool IsName(std::string_view text);
 
-  /// Returns the tenant of this name, which is new or known. "" is another name of kDefault.
-  /// Returns kOther if there are too many.
+  /// Returns the tenant of this name, which may be new; kOther if there are too many. "" is another
+  /// name of kDefault.
   TenantId IdOf(std::string_view name);
-  /// Requires that IdOf has returned the tenant.
+  /// Returns the name of a tenant that IdOf has returned.
   [[nodiscard]] std::string NameOf(TenantId tenant) const;
-  /// Returns the names, by TenantId: "default", "other", and those that IdOf has met.
+  /// Returns the names, by TenantId: "default", "other", then those that were passed to IdOf.
   [[nodiscard]] std::vector<std::string> Names() const;
 
   /// Admission::Set, in all caches.
@@ -53,7 +54,8 @@ class Tenants {
   /// Admission::SetWeight, in all caches. Requires weight > 0.
   void Weigh(TenantId tenant, double weight);
 
-  /// Copies to a cache's law what has changed since `*seen`, and updates that. Begin with 0.
+  /// Copies the settings that changed since `*seen` to a cache's Admission, and updates `*seen`.
+  /// Begin with 0.
   void ApplyTo(Admission& law, std::uint64_t* seen) const {
     if (*seen != version_.load(std::memory_order_acquire)) ApplyChanges(law, seen);
   }

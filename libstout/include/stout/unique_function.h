@@ -10,9 +10,9 @@
 
 namespace stout::inline v1 {
 
-/// A callable that is moved, not copied, and kept without allocation up to 64 bytes.
+/// A callable that can be moved but not copied. Up to 64 bytes, it does not allocate.
 ///
-/// It stands in for std::move_only_function of C++23. Calling an empty one aborts with a message.
+/// It replaces std::move_only_function of C++23. A call of an empty one aborts with one line.
 template <typename Signature>
 class UniqueFunction;
 

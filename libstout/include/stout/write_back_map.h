@@ -17,12 +17,12 @@ namespace stout::inline v1 {
 
 struct WriteBackMapOptions {
   EngineOptions engine;
-  /// Bytes of memory for keys and values, as cached_bytes() and lent_bytes() count them. Keys that
-  /// were used once are dropped first. Dirty keys count, and are never dropped.
+  /// Limit of the memory for keys and values: cached_bytes() plus lent_bytes(). Keys that were used
+  /// only once are dropped first. Dirty keys count, and are never dropped.
   std::size_t cache_bytes = std::size_t{256} << 20;
-  /// If set, the map adds its lent_bytes() to it. Several maps may share it.
+  /// If set, the map adds its lent_bytes() to this counter. Several maps may share one.
   std::shared_ptr<std::atomic<std::size_t>> lent_bytes;
-  /// Shares and weights by hand of the tenants that share the memory. May be null.
+  /// The tenants that share the memory, with the shares and weights set by hand. May be null.
   std::shared_ptr<const Tenants> tenants;
 };
 
