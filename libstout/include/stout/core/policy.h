@@ -14,34 +14,34 @@
 
 namespace stout::inline v1 {
 
-/// The part that a batch is: a whole batch, or one of two after a cut, see Decision::probe.
+/// A whole batch, or one of the two parts of a batch that was cut. See Decision::probe.
 enum class BatchPart : std::uint8_t {
   kWhole,
   kProbe,  ///< the small part, sent first
   kRest,   ///< the other items, sent in the same instant
 };
 
-/// The outcome of one attempt to write (or read) one batch. A retry is an attempt of its own.
+/// The outcome of one attempt to write (or read) a batch. A retry is another attempt.
 ///
 /// | attempt                        | sample? | errc                                  |
 /// |--------------------------------|---------|---------------------------------------|
 /// | answered, some done or refused | yes     | kOk: the store is not in trouble      |
 /// | each item failed by itself     | no      | as above; see WriteResult             |
 /// | overload, refused connection   | yes     | kTransient                            |
-/// | timed out, connection lost     | yes     | kUnknown; `done` is the time-out      |
+/// | timed out, connection lost     | yes     | kUnknown; `done` is the timeout       |
 /// | too large as a whole           | yes     | kTooLarge                             |
-/// | answered after its time-out    | no      | its time-out was the sample           |
+/// | answered after its timeout     | no      | its timeout was the sample            |
 /// | fenced, or the store is lost   | no      | the lane has stopped                  |
 ///
-/// The two parts of a batch that was cut (Decision::probe) are samples of their own, each observed
-/// when it is answered.
+/// The two parts of a batch that was cut (Decision::probe) are two samples. Each is observed when
+/// the part is answered.
 struct BatchSample {
   std::size_t items = 0;
   std::size_t bytes = 0;
   TimePoint sent{};
   TimePoint done{};
   Duration oldest_wait{};  ///< wait of the batch's oldest change when the batch was sent
-  Duration mean_wait{};    ///< the same, as a mean over its items: the cost of batching so far
+  Duration mean_wait{};    ///< mean wait of its items when it was sent: the cost of batching
   /// Time since the previous send of the lane; zero for the first. The two parts of a cut batch
   /// count as one send and have the same spacing.
   Duration spacing{};
@@ -54,7 +54,7 @@ struct BatchSample {
   bool operator==(const BatchSample&) const = default;
 };
 
-/// How a policy batches at present. For people: a lane publishes it, but does not act on it.
+/// How a policy batches at present. A lane publishes it for people and does not act on it.
 enum class Regime : std::uint8_t {
   kNone,        ///< not given
   kStarting,    ///< little is known yet
@@ -65,7 +65,7 @@ enum class Regime : std::uint8_t {
 };
 inline constexpr std::size_t kRegimes = static_cast<std::size_t>(Regime::kSharedSync) + 1;
 
-/// Why a policy decided so. For people: a lane publishes it, but does not act on it.
+/// The reason for a decision. A lane publishes it for people and does not act on it.
 enum class Reason : std::uint8_t {
   kNone,           ///< not given
   kUnknownCosts,   ///< too few batches were cut in two to know what a batch costs
@@ -83,44 +83,42 @@ enum class Reason : std::uint8_t {
 };
 inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::kOthersSync) + 1;
 
-/// Return one word for metrics and logs: "paced", "no_queue".
+/// Return one word for metrics and logs, such as "paced" or "no_queue".
 [[nodiscard]] std::string_view NameOf(Regime regime);
 [[nodiscard]] std::string_view NameOf(Reason reason);
 
 /// A policy's settings for its lane until its next decision. LaneOptions bound them from above.
 ///
-/// A batch is sent once the window has room, and interval, gap and tick allow it. Two cases ignore
-/// interval, gap and tick:
-/// - a full batch, and one that a flush wants, are sent as soon as the window has room;
-/// - a change older than LaneOptions::max_delay is sent even if the window has no room.
+/// A batch is sent once the window has room and interval, gap and tick allow it. Exceptions:
+/// - A full batch, or one that a flush wants, is sent as soon as the window has room.
+/// - A change older than LaneOptions::max_delay is sent even if the window has no room.
 struct Decision {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-  /// Least spacing between two sends. After a longer pause the next change is sent at once. Not
-  /// negative.
+  /// Minimum time between two sends. After a longer pause the next change is sent at once. >= 0.
   Duration interval{};
-  /// Pause after the lane's latest answer (or time-out). Sends that follow an answer stay in step
-  /// with the store: its queue spreads out servers that collided once, and they stay spread out. A
-  /// fixed interval does not achieve that. Not negative; zero: no pause.
+  /// Pause after the lane's latest answer or timeout. >= 0; zero: no pause. Sends that follow an
+  /// answer stay in step with the store: its queue spreads out servers that collide, and they stay
+  /// spread out. A fixed interval does not achieve that.
   Duration gap{};
-  /// If positive, sends happen only at multiples of it, plus an offset that each lane draws at
-  /// random. A change is sent at the first tick that the other conditions allow and that is later
-  /// than the last send. Zero: no ticks.
+  /// If positive, sends happen only at multiples of `tick`, plus a random offset per lane. A change
+  /// is sent at the first tick after the last send at which the other conditions allow it. Zero: no
+  /// ticks.
   Duration tick{};
   /// Batches that may be in flight. At least 1.
   std::size_t window = 1;
-  /// Items in the next batches, for a policy that cuts them. At least 1.
+  /// Maximum number of items in the next batches. At least 1.
   std::size_t max_items = kUnlimited;
-  /// While fewer batches than this are in flight, a batch of max_items is sent at once, beyond
-  /// window, interval and gap. It cannot grow, so a wait gains nothing (Nagle's algorithm, RFC 896,
-  /// treats full segments in the same way). Zero: it waits like any other. Write lanes only.
+  /// While fewer batches than this are in flight, a batch of max_items is sent at once, whatever
+  /// window, interval and gap are. It cannot grow, so a wait would gain nothing (Nagle's algorithm,
+  /// RFC 896, sends full segments at once for the same reason). Zero: it waits like any other
+  /// batch. Write lanes only.
   std::size_t full_window = 0;
-  /// If positive, the next batch alone is cut in two if it has more than `probe` items. `probe`
-  /// items are sent as kProbe; the others follow in the same instant, beyond the window, as kRest.
-  /// If the store serves batches one after the other, the time between the answers is the cost of
-  /// the second batch. The length of the queue does not change it. The batch stays whole if
-  /// max_batches_in_flight has no room for two, or if the lane keeps prefix ordering. Read lanes do
-  /// not probe.
+  /// If positive, the next batch is cut in two if it has more than `probe` items. `probe` items are
+  /// sent as kProbe. The others follow at once, even if the window has no room, as kRest. If the
+  /// store serves batches one after the other, the time between the two answers is the cost of the
+  /// second part, however long the queue is. The batch stays whole if max_batches_in_flight has no
+  /// room for two, or under prefix ordering. Read lanes do not probe.
   std::size_t probe = 0;
   Regime regime = Regime::kNone;
   Reason reason = Reason::kNone;
@@ -128,7 +126,7 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
-/// Chooses the batching interval and the window of a lane from the outcome of its past batches.
+/// Chooses the batching interval and the window of a lane from the outcomes of its past batches.
 ///
 /// A policy is a value: no clock, no I/O, no randomness of its own. Copy it to ask "what if".
 /// Any copyable type with these three members is a policy:

@@ -14,10 +14,10 @@
 
 namespace stout::inline v1 {
 
-/// Natural batching with a pause after each answer, whose length is best for all servers that share
-/// the store.
+/// Natural batching with a pause after each answer. The length of the pause is best for all servers
+/// that share the store.
 ///
-/// Natural batching sends when the last batch is done. That bounds the queue and adapts to any
+/// Natural batching sends when the last batch is done. This bounds the queue and adapts to any
 /// speed. But if N servers share one store, all N always have a batch in its queue. Each change
 /// then waits for 1.5 rounds of all servers, although 0.5 would be enough. This law therefore
 /// pauses. It measures the queue that its batches meet:
@@ -27,8 +27,8 @@ namespace stout::inline v1 {
 ///     cycle = linear * queue + square * queue^2 / service          (the social optimum, see below)
 ///     pause = cycle - (latency at an idle store)
 ///
-/// A delay counts as a queue only as far as two batches in a row met it. The delays of servers that
-/// take turns are nearly equal; a jittery network or one slow service delays one batch alone.
+/// Only the part of a delay that two batches in a row met counts as a queue. The delays of servers
+/// that take turns are nearly equal; a jittery network or one slow service delays one batch alone.
 ///
 /// `service` is the cost of one batch to the store. The square replaces the number of servers N,
 /// which is unknown: the best delay grows as sqrt(N) services, and the best cycle grows as N. Both
@@ -38,20 +38,20 @@ namespace stout::inline v1 {
 /// | observation                                    | action                                      |
 /// |------------------------------------------------|---------------------------------------------|
 /// | a queue                                        | the pause above, one batch in flight        |
-/// | cycle below the least latency, mean latency    | no pause, several batches in flight         |
-/// | below twice the least: a long round trip       |                                             |
+/// | a long round trip: cycle below the least       | no pause, several batches in flight         |
+/// | latency, and mean latency below twice that     |                                             |
 /// | batches of one change, even after a pause      | no pause: there is nothing to gain          |
 /// | 1/4 to 1/2 of the store's work is this lane's  | a shorter pause, then none: it waits for    |
 /// |                                                | its own batches                             |
 /// | batches sent together are answered together    | no pause: group commit, parallel servers    |
-/// | the same in one instant, and a wait for the    | two in flight, 3/4 of a latency apart       |
-/// | syncs of other servers                         |                                             |
+/// | as above, in one instant, and batches wait for | two in flight, 3/4 of a latency apart       |
+/// | the syncs of other servers                     |                                             |
 /// | a batch costs much more than an empty one      | no pause: larger batches would save nothing |
-/// | more keys wait than a full batch holds         | it is sent now, beside those in flight      |
-/// | a batch failed (overload, time-out)            | the cycle doubles, to eight times at most   |
+/// | more keys wait than a full batch holds         | a full batch is sent now                    |
+/// | a batch failed (overload, timeout)             | the cycle doubles, at most to eight times   |
 /// | no batch can be cut (prefix ordering, reads)   | natural batching: costs stay unknown        |
 ///
-/// Assumption: the store's queue is roughly first come, first served. docs/ADAPTIVE.md lists the
+/// Assumption: the store's queue is roughly first come, first served. See docs/ADAPTIVE.md for the
 /// cases in which the law fails.
 ///
 /// Units: seconds inside.   Owner: value type.   Threads: none of its own.   Errors: cannot fail;

@@ -10,13 +10,13 @@
 
 namespace stout::inline v1 {
 
-/// The constants of the adaptive law; docs/ADAPTIVE.md derives them. None depends on the speed of
-/// the store. "Measured": chosen on the tuning grid, whose results are flat around the value.
+/// The constants of the adaptive law, derived in docs/ADAPTIVE.md. None depends on the speed of the
+/// store. "Measured": chosen on the tuning grid, whose results are flat around the value.
 struct AdaptiveOptions {
   // --- The law -------------------------------------------------------------------------------
 
-  /// cycle = linear * queue + square * queue^2 / service: the spacing that is best for all servers,
-  /// from the smaller of two queueing delays in a row. Derived as 2.5..4 and 3..16; measured.
+  /// cycle = linear * queue + square * queue^2 / service: the spacing that is best for all servers.
+  /// `queue` is the smaller of two queueing delays in a row. Derived as 2.5..4 and 3..16; measured.
   double linear = 3;
   double square = 8;
   /// The cycle is at most this multiple of the queue, times the share of the fixed cost. Measured.
@@ -34,28 +34,28 @@ struct AdaptiveOptions {
   /// ones would save at most 1/16 of the cost. Measured: twice as large fills parallel servers too
   /// slowly, half as large loses capacity near saturation.
   double full = 16;
-  /// Upper bound of every cycle. One hour exceeds the need of any store.
+  /// Maximum cycle. One hour exceeds the need of any store.
   Duration ceiling = std::chrono::hours(1);
 
   // --- Probes and the start ----------------------------------------------------------------------
 
-  /// Share of the batches that are cut in two to learn the cost of a batch. Each such pair costs
-  /// the store one more batch. Measured: 0.04 is worse, 0.005 learns too slowly.
+  /// Share of the batches that are cut in two to learn the cost of a batch. Each pair costs the
+  /// store one more batch. Measured: 0.04 is worse, 0.005 learns too slowly.
   double probe_share = 0.01;
   /// Cycle at the start, as a multiple of the latest latency. It is long, so that a whole fleet
   /// that starts at once sees an empty queue. Measured.
   double polite = 4;
-  /// Number of answers after which the polite start ends at the latest. Measured.
+  /// Maximum number of answers of the polite start. Measured.
   std::size_t polite_answers = 6;
 
   // --- Several batches in flight, and doubt ------------------------------------------------------
 
   /// A cycle below this multiple of the least latency of a batch lets batches overlap. Measured.
   double pipelined = 0.9;
-  /// They overlap only while the mean latency is below this multiple of the least. Measured:
+  /// Batches overlap only while the mean latency is below this multiple of the least. Measured:
   /// decision 19.
   double no_delay = 2;
-  /// The pairs wanted at first are 8 (1 + doubt * scatter). Measured: decision 19.
+  /// Number of pairs wanted at first: 8 * (1 + doubt * scatter). Measured: decision 19.
   double doubt = 3;
 
   bool operator==(const AdaptiveOptions&) const = default;

@@ -5,11 +5,11 @@
 namespace stout::inline v1 {
 
 /// Estimates the latency of a batch of one item at an idle store. The estimate is the smallest
-/// latency seen so far. It rises slowly, because a store may become slower for good.
+/// latency so far. It rises slowly, because a store may become slower for good.
 ///
-/// Every latency counts directly, because a batch of one item takes no longer than a larger one. If
-/// the cost of the further items is subtracted, the difference counts only through a short average,
-/// because it is an estimate less an estimate.
+/// Every latency counts directly, because a batch of one item takes no longer than a larger batch.
+/// A latency less the cost of the further items counts only through a short average, because that
+/// cost is an estimate itself.
 ///
 /// The rise is slow because all servers on a store must reach the same value. Otherwise the law
 /// favours the servers with the larger estimate; see docs/ADAPTIVE.md, "Fairness".
@@ -17,7 +17,7 @@ namespace stout::inline v1 {
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class BaseLatency {
  public:
-  /// Takes the first answer; its size does not matter yet.
+  /// Takes the latency of the first answer, of any size.
   void Begin(double latency) { least_ = average_ = latency; }
 
   /// `items_cost`: the time that the items beyond the first added. `small`: the batch had at most

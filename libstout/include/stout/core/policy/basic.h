@@ -8,7 +8,7 @@
 
 namespace stout::inline v1 {
 
-/// Sends each change by itself, at once, like a server without batching.
+/// Sends each change by itself and at once, like a server without batching.
 struct Unbatched {
   [[nodiscard]] Decision Start() const {
     return {.interval = {}, .window = Decision::kUnlimited, .max_items = 1};
@@ -20,7 +20,7 @@ struct Unbatched {
 };
 
 /// Spaces sends by a fixed interval, independent of the store's latency. A change after a longer
-/// pause is sent at once, so this policy answers fastest of all that have one fixed interval.
+/// pause is sent at once, so no policy with one fixed interval answers faster.
 struct Fixed {
   Duration interval = std::chrono::milliseconds(20);  ///< > 0
 
@@ -33,8 +33,8 @@ struct Fixed {
   bool operator==(const Fixed&) const = default;
 };
 
-/// Sends all waiting changes at each tick of a timer, independent of the store's latency. Most
-/// servers do this today. The ticks of different lanes have random offsets.
+/// Sends all waiting changes at each tick of a timer, independent of the store's latency, as most
+/// servers do today. Each lane's ticks have a random offset.
 /// Paper: Stout (ATC'10), "Selecting a Batching Interval".
 struct Tick {
   Duration interval = std::chrono::milliseconds(20);  ///< > 0
@@ -60,8 +60,8 @@ struct Natural {
   bool operator==(const Natural&) const = default;
 };
 
-/// Keeps one batch in flight, and pauses for a fixed time after each answer. It is natural batching
-/// for a store that many servers share. Without the pause all of them stay in the store's queue.
+/// Keeps one batch in flight, and pauses for a fixed time after each answer: natural batching for a
+/// store that many servers share. Without the pause, all of them stay in the store's queue.
 struct Gap {
   Duration gap = std::chrono::milliseconds(20);  ///< > 0
 
@@ -80,10 +80,11 @@ struct Gap {
 /// unless null, is one line with the problem and the remedy.
 [[nodiscard]] std::optional<Policy> MakePolicy(std::string_view text, std::string* error = nullptr);
 
-/// The syntax that MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | ...".
+/// Returns the syntax that MakePolicy reads, for help texts: "unbatched | fixed:INTERVAL | ...".
 [[nodiscard]] std::string_view PolicySyntax();
 
-/// The options of the policies, for help texts. Each line has name, default, range and meaning.
+/// Returns the options of the policies, for help texts. Each line has name, default, range and
+/// meaning.
 [[nodiscard]] std::string PolicyOptions();
 
 /// Reads "20ms", "1.5s", "250us", "10ns". Returns nullopt if malformed, negative or beyond a

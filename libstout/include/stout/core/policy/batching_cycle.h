@@ -7,7 +7,7 @@
 
 namespace stout::inline v1 {
 
-/// The wanted time from one send of a lane to the next. A row of failures lengthens it.
+/// The wanted time from one send of a lane to the next. Failures in a row lengthen it.
 ///
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class BatchingCycle {
@@ -17,11 +17,11 @@ class BatchingCycle {
   [[nodiscard]] double value() const { return value_; }
   void Set(double value) { value_ = std::min(value, longest_); }
 
-  /// Doubles the cycle after a failed attempt, once a round trip. A row of failures may as well be
-  /// an outage, so it lengthens the cycle at most eightfold. Returns false if the failure tells
-  /// nothing about the store's load.
+  /// Doubles the cycle after a failed attempt, at most once per round trip. Failures in a row may
+  /// also mean an outage, so they lengthen the cycle at most eightfold. Returns false if the
+  /// failure does not indicate load on the store.
   bool BackOff(const BatchSample& failed);
-  /// An attempt has succeeded.
+  /// Records that an attempt has succeeded.
   void EndBackOff() { before_failures_ = 0; }
 
   bool operator==(const BatchingCycle&) const = default;
@@ -29,7 +29,7 @@ class BatchingCycle {
  private:
   double longest_;
   double value_ = 0;
-  double before_failures_ = 0;  // when the present row of failures began; 0: there is none
+  double before_failures_ = 0;  // the cycle before the present failures in a row; 0: there are none
   TimePoint backed_off_ = TimePoint::min();
 };
 

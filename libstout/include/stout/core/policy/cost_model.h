@@ -8,18 +8,19 @@ namespace stout::inline v1 {
 /// `fixed + per_item * items` seconds.
 ///
 /// It learns from pairs of batches that were sent in the same instant. The store begins the second
-/// batch when the first is done. The time between their answers is therefore the second's cost, for
-/// any queue before both. A store that serves many batches in parallel answers both together, or in
-/// any order. Then the estimate is small or zero, and the batch indeed delays other batches little.
+/// batch when the first is done. The time between their answers is therefore the cost of the
+/// second, however long the queue is. A store that serves many batches in parallel answers both
+/// together, or in any order. The estimate is then small or zero, and indeed the batch hardly
+/// delays others.
 ///
 /// The fit is least squares with exponentially fading memory, because costs change. If all batches
-/// have the same size, many lines fit equally well; a small ridge then prefers a small `fixed`.
+/// have the same size, many lines fit equally well. A small ridge then prefers a small `fixed`.
 ///
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class CostModel {
  public:
-  /// `seconds` may be negative, because answers may overtake each other. `most`: upper bound of the
-  /// cost of a batch of one item, which was answered within that time. Requires items > 0.
+  /// `items`: > 0. `seconds`: time between the two answers; negative if they overtook each other.
+  /// `most`: a time within which a batch of one item was answered, so a bound of its cost.
   void Learn(double items, double seconds, double most) {
     samples_ = samples_ * kMemory + 1;
     items_ = items_ * kMemory + items;
@@ -29,7 +30,7 @@ class CostModel {
     Fit(most);
   }
 
-  /// Effective number of pairs: their weights summed.
+  /// Returns the effective number of pairs: the sum of their weights.
   [[nodiscard]] double samples() const { return samples_; }
   [[nodiscard]] double fixed() const { return fixed_; }        ///< seconds, >= 0
   [[nodiscard]] double per_item() const { return per_item_; }  ///< seconds, >= 0

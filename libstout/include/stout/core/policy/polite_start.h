@@ -4,8 +4,8 @@
 
 namespace stout::inline v1 {
 
-/// The start of a server: a few long cycles, in which a queue drains that a whole fleet joined at
-/// once. Otherwise no server would see the latency of an idle store.
+/// The start of a server: a few long cycles. If a whole fleet starts at once, the queue drains
+/// during these cycles. Otherwise no server would see the latency of an idle store.
 ///
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class PoliteStart {
@@ -22,10 +22,10 @@ class PoliteStart {
 
  private:
   std::size_t answers_ = 0;
-  std::size_t left_ = 0;   // answers
+  std::size_t left_ = 0;   // answers until the end
   std::size_t whole_ = 0;  // answers of batches that were not small
-  double least_ = 0;       // latency
-  double last_ = 0;        // latency
+  double least_ = 0;       // smallest latency
+  double last_ = 0;        // newest latency
 };
 
 }  // namespace stout::inline v1

@@ -12,12 +12,12 @@
 
 namespace stout::inline v1 {
 
-/// The constants of Stout's law. The slides give none.
+/// The constants of Stout's law. The authors' slides give no values.
 ///
-/// "Swept": chosen from some 400 settings in the simulator. The sweep had a FIFO store, 4, 32 and
-/// 128 servers, and five loads; docs/OPTIONS.md has the outcome. These settings did best at 32
-/// servers among the settings under which the law still moves. Others score alike because they
-/// drive the interval to its floor, which with one batch in flight is Natural.
+/// "Swept": chosen from some 400 settings in the simulator, with a FIFO store, 4, 32 and 128
+/// servers, and five loads; docs/OPTIONS.md has the outcome. These settings did best at 32 servers
+/// among those under which the law still changes the interval. Others score alike because they
+/// drive the interval to its floor. With one batch in flight, that is Natural.
 struct StoutOptions {
   // --- The law -------------------------------------------------------------------------------
 
@@ -36,30 +36,29 @@ struct StoutOptions {
 
   // --- Guards that are not in the paper ----------------------------------------------------------
 
-  /// Limits the batches that wait for the store to `in_flight`. Without it an interval that is too
-  /// short builds a queue without bound, which the law sees only as a ratio.
+  /// Limits the batches in flight to `in_flight`. Without it, an interval that is too short builds
+  /// a queue without bound, which the law sees only as a ratio.
   bool guard_in_flight = true;
-  std::size_t in_flight = 1;  ///< >= 1; swept; a parallel store takes more
+  std::size_t in_flight = 1;  ///< >= 1; swept; use more for a parallel store
   /// Allows at most one change of the interval per round trip. A batch sent before the last change
   /// gives no information about it.
   bool guard_round_trip = true;
-  /// Ignores a batch that the interval did not hold back, because nothing waited when the interval
-  /// had passed. A longer or shorter interval would have made no difference.
+  /// Ignores a batch that the interval did not delay, because nothing waited when the interval had
+  /// passed. Another interval would have made no difference.
   bool guard_idle = true;
-  /// Backs off after a batch that failed (overload, time-out), and does not use it as a
-  /// measurement.
+  /// Backs off after a batch that failed (overload, timeout), and does not use it as a measurement.
   bool guard_failed = true;
 
   bool operator==(const StoutOptions&) const = default;
 };
 
-/// The published law of Stout, delay-based congestion control of the batching interval:
+/// The published law of Stout: delay-based congestion control of the batching interval.
 ///
 ///     perf = batch / (latency + interval)              of the newest batch, items per second
 ///     recent = EWMA(batch) / (EWMA(latency) + EWMA(interval))    if the last step was a back-off
-///              MAX over window_batches of batch_i / (latency_i + interval_i)     if it was not
+///              MAX over window_batches of batch_i / (latency_i + interval_i)     otherwise
 ///     perf < recent * (1 - tolerance):  interval <- (1 + alpha) * interval             back off
-///     else:     interval <- (1 - beta) * interval + beta * sqrt(interval)            accelerate
+///     otherwise: interval <- (1 - beta) * interval + beta * sqrt(interval)           accelerate
 ///
 /// All servers lengthen their intervals by the same share, and long intervals shrink by a larger
 /// share than short ones. Therefore all intervals become equal in the end.
