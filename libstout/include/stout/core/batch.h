@@ -39,23 +39,23 @@ struct WriteBatch {
   Scope scope;  ///< all keys belong to it, unless it is empty
   std::vector<WriteItem> items;
   std::size_t bytes = 0;  ///< sum of the sizes of keys and values
-  /// Prefix ordering: the items that the store does not refuse become durable together or not at
-  /// all.
+  /// Prefix ordering: the items that the store does not refuse become durable together, or none
+  /// does.
   bool all_or_nothing = false;
 
   bool operator==(const WriteBatch&) const = default;
 };
 
-/// A request for a key, beside the key.
+/// The properties of a fetch of a key.
 struct FetchOptions {
-  TenantId tenant = 0;  ///< the tenant that asks; an id of Tenants, because caches count each id
-  /// The request was counted before, because Get has read the key for it.
+  TenantId tenant = 0;  ///< the tenant that asks; an id of Tenants, because caches count per id
+  /// The request was counted before, when Get read the key for it.
   bool counted = false;
   /// The request uses the key later: the state stays in memory until a Peek that is `counted` and
   /// not `ahead`, unless memory is short.
   bool ahead = false;
-  /// The read lets others go first: see LaneOptions::yield_pause. Maps set it as Admission::Yields
-  /// says.
+  /// The read lets other reads go first: see LaneOptions::yield_pause. Maps set it from
+  /// Admission::Yields.
   bool yields = false;
 };
 
@@ -64,8 +64,8 @@ struct ReadBatch {
   BatchId id = 0;
   LaneId lane = 0;
   std::vector<std::string> keys;
-  /// For each key, the tenant that asked first. Empty: tenant 0 asked for all. A store whose cache
-  /// tenants share may decide by it what to keep.
+  /// For each key, the tenant that asked first. Empty: tenant 0 for all keys. A store with a cache
+  /// that tenants share may use it to choose the states to keep.
   std::vector<TenantId> tenants{};
 
   bool operator==(const ReadBatch&) const = default;
@@ -89,7 +89,7 @@ struct ItemError {
 /// - kRefused, kCorrupt, kFenced, kLost: see Errc.
 ///
 /// If `batch` is kTransient and `items` names every item, each item failed by itself and the store
-/// is healthy. Then each key pauses, and the lane does not.
+/// is healthy. Each key then pauses by itself, and the lane does not pause.
 struct WriteResult {
   Errc batch = Errc::kOk;
   std::vector<ItemError> items;  ///< sorted by index
@@ -111,29 +111,30 @@ struct StoredState {
 struct ReadResult {
   Errc errc = Errc::kOk;
   std::vector<StoredState> states;
-  /// Other requests that waited at the same bottleneck of the store when it answered, from any
-  /// application: a hint for the choice between replicas. 0 if the store does not know it.
+  /// Number of other requests, from any application, that waited at the same bottleneck of the
+  /// store when it answered: a hint for the choice between replicas. 0 if the store does not know
+  /// it.
   std::size_t queue = 0;
 
   bool operator==(const ReadResult&) const = default;
 };
 
-/// True for keys that are wanted.
+/// Returns true for keys that the caller wants.
 using KeyFilter = std::function<bool(KeyView)>;
 
 /// One page of a scan over all keys of a store.
 struct ScanRequest {
-  std::string cursor;        ///< empty: from the start; otherwise the cursor of the page before
+  std::string cursor;        ///< empty: from the start; otherwise that of the previous page
   std::size_t limit = 1000;  ///< maximum number of keys in the answer; >= 1
   bool values = true;        ///< false: stamps only, and StoredState::value is empty
-  /// If set, the answer may lack keys for which this is false. A store may ignore it. One that
-  /// passes scans on with other keys must leave it out. Any thread.
+  /// If set, the answer may lack keys for which `wanted` returns false. A store may ignore it. A
+  /// store that passes scans on with other keys must not pass it on. Any thread may call it.
   std::shared_ptr<const KeyFilter> wanted{};
 
   bool operator==(const ScanRequest&) const = default;
 };
 
-/// A key that a scan found. A tombstone is a state that is not `found`.
+/// A key that a scan found. For a tombstone, `state.found` is false.
 struct ScannedKey {
   std::string key;
   StoredState state;
@@ -145,7 +146,7 @@ struct ScannedKey {
 struct ScanResult {
   Errc errc = Errc::kOk;
   std::vector<ScannedKey> keys;
-  std::string cursor;  ///< any bytes, for the same store only; empty: the scan is at its end
+  std::string cursor;  ///< any bytes, valid for this store only; empty: the end of the scan
 
   bool operator==(const ScanResult&) const = default;
 };

@@ -9,7 +9,7 @@
 
 namespace stout::internal {
 
-/// Tells the driver to run this reply, now and only once.
+/// A reply to run now, once.
 struct RunReply {
   ReplyId id;
   Errc errc;
@@ -26,7 +26,7 @@ struct FetchDone {
   bool operator==(const FetchDone&) const = default;
 };
 
-/// The store will never take this state; the application must restore the durable one.
+/// A key whose state the store will never take. The application must restore the durable state.
 struct KeyRefused {
   LaneId lane;
   std::string key;
@@ -35,9 +35,9 @@ struct KeyRefused {
   bool operator==(const KeyRefused&) const = default;
 };
 
-/// The work that the engine gives to its driver. The driver takes all of it after each input and
-/// carries it out in the order of the members. Therefore an application learns that a key was
-/// refused before its replies fail.
+/// The work that the engine gives to its driver. After each input the driver takes all effects and
+/// carries them out in the order of the members. An application therefore learns that a key was
+/// refused before the key's replies fail.
 struct Effects {
   std::vector<WriteBatch> writes;  ///< answer each with Engine::WriteDone, then Recycle
   std::vector<ReadBatch> reads;    ///< answer each with Engine::ReadDone

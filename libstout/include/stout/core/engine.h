@@ -23,7 +23,7 @@ struct KeyRef {
 
 /// The core of libstout: a state machine without clock, threads or I/O.
 ///
-/// A driver tells it what happened and when, then takes its effects and carries them out:
+/// A driver reports each event with its time, then takes the effects and carries them out:
 ///
 ///     Engine engine(options, lanes, epoch);
 ///     engine.MarkDirty({lane, key}, bytes, now);
@@ -33,8 +33,8 @@ struct KeyRef {
 ///
 /// Every input may add effects; only Poll sends. The Asio shell and the simulator are two drivers.
 ///
-/// Time never runs backwards here: a `now` earlier than the last counts as the last. If a driver's
-/// clock jumps back, the engine therefore waits until the clock has caught up.
+/// A `now` that is earlier than the previous one counts as the previous one. If the driver's clock
+/// jumps back, the engine therefore waits until the clock has caught up.
 /// Owner: the driver.   Threads: none of its own; callers serialise.
 /// Errors: only std::bad_alloc. Requires valid options (see Validate) and lanes in range.
 /// Paper: Stout (ATC'10); DESIGN "The core is a state machine".
@@ -44,20 +44,20 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// Records that a key changes. Its state is dirty until a write that begins later is durable.
-  /// `bytes` is the size of that state for the limits; 0 if unknown. The change must be in place
-  /// before the next Poll.
+  /// Records that a key changes. The key is dirty until a write that begins later is durable.
+  /// `bytes` is the size of its state, for the limits; 0 if unknown. The application must make the
+  /// change before the next Poll.
   MarkResult MarkDirty(KeyRef key, std::size_t bytes, TimePoint now) {
     return MarkDirty(key, bytes, 0, now);
   }
-  /// As above, under a version of the caller's counter, which several engines share. It must be
-  /// larger than every earlier version of the key's lane.
+  /// As above, under a version from a counter that several engines share. Requires a version larger
+  /// than every earlier one of the key's lane.
   MarkResult MarkDirty(KeyRef key, std::size_t bytes, Version version, TimePoint now);
-  /// Returns the errc that MarkDirty would return. A caller with several engines thus marks a key
-  /// in all of them or in none.
+  /// Returns the errc that MarkDirty would return. A caller with several engines can therefore mark
+  /// a key in all of them or in none.
   [[nodiscard]] Errc Admits(KeyRef key, std::size_t bytes) const;
 
-  /// Runs the reply once each key is durable at least at the version that it has now. Returns its
+  /// Runs the reply once each key is durable at least at its present version. Returns the reply's
   /// index for Withdraw, or ReplyTable::kNone if it was refused at once.
   ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
@@ -67,11 +67,11 @@ class Engine {
   /// Sends all dirty keys without further delay. The reply runs when they are durable or cannot
   /// become durable. It has no deadline. Returns its index, as SafeReply.
   ReplyTable::Index Flush(ReplyId reply, TimePoint now);
-  /// As Flush, but sends nothing earlier than without it.
+  /// As Flush, but does not make the lanes send earlier.
   ReplyTable::Index Barrier(ReplyId reply, TimePoint now);
 
-  /// Forgets a reply or a flush, which then never runs. Returns false if it has ended: it is or was
-  /// in the effects.
+  /// Forgets a reply or a flush, which then never runs. Returns false if it has ended already: it
+  /// is or was in the effects.
   bool Withdraw(ReplyTable::Index index, ReplyId reply) { return replies_.Withdraw(index, reply); }
 
   void WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now);
@@ -82,22 +82,22 @@ class Engine {
     lane.Recycle(std::move(batch));
   }
 
-  /// Takes no new change and sends all dirty keys. Sets Effects::drained when no key is dirty and
+  /// Refuses new changes and sends all dirty keys. Sets Effects::drained when no key is dirty and
   /// no reply waits.
   void Drain();
-  /// Sends nothing more, and fails waiting replies and fetches with kClosed.
+  /// Sends nothing more and fails waiting replies and fetches with kClosed.
   void Close(TimePoint now) { Stop(Errc::kClosed, now); }
-  /// Another server owns the keys: as Close, but with kFenced.
+  /// As Close, but with kFenced: another server owns the keys.
   void Fence(TimePoint now) { Stop(Errc::kFenced, now); }
 
-  /// The store may lack acknowledged writes: as Close, but with kLost. A store's answer of kLost,
-  /// to a write or a read, does the same.
+  /// As Close, but with kLost: the store may lack acknowledged writes. A store that answers kLost
+  /// to a write or a read has the same effect.
   void Lose(TimePoint now) { Stop(Errc::kLost, now); }
 
   /// Forms the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
-  /// Swaps the effects so far with `into`. The content of `into` is dropped, its capacity reused.
+  /// Swaps the effects so far with `into`, after clearing `into`. Its capacity is used again.
   void TakeEffects(Effects& into);
 
   [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }

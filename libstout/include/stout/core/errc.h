@@ -9,7 +9,7 @@ namespace stout::inline v1 {
 /// `stout/error.h` makes them Boost error codes; the core itself uses the bare values.
 enum class Errc {
   kOk = 0,
-  kPushedBack,     ///< a limit on dirty keys, bytes or replies is reached: answer "try later"
+  kPushedBack,     ///< a limit on dirty keys, bytes or replies is reached: try later
   kDraining,       ///< the interposer is draining: no new change is taken
   kClosed,         ///< the interposer is closed, or was never opened
   kFenced,         ///< another server owns the keys (a newer epoch): drop the state in memory
@@ -18,12 +18,12 @@ enum class Errc {
   kNotSerialized,  ///< as kRefused: the application could not serialise the state
   kDeadline,       ///< the reply's deadline passed before its keys were durable
   kTransient,      ///< the store could not do it now, and did nothing
-  kUnknown,        ///< no answer: the write may have happened, or may happen later
+  kUnknown,        ///< no answer: the write may or may not have happened, or may happen later
   kBadOptions,     ///< options out of range
   kBadUrl,         ///< a store URL that cannot be opened; the diagnostics give the cause
   kCorrupt,        ///< the store is damaged, or holds bytes that the adapter did not write
   kLost,           ///< the store came back, and may lack acknowledged writes: open it anew
-  kTooFewMembers,  ///< fewer members of the range are in than a write needs: nothing was done
+  kTooFewMembers,  ///< a write needs more members `in` than the range has: nothing was done
 };
 
 /// Returns one line for people, without a full stop: "pushed back: too much is waiting for the

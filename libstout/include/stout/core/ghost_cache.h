@@ -10,13 +10,13 @@
 
 namespace stout::inline v1 {
 
-/// Simulates an LRU cache for a sample of the keys, without values. It reports whether requests
+/// Simulates an LRU cache for a sample of the keys, without values, and reports whether requests
 /// would have hit.
 ///
-/// A key is in the sample if its hash is below a threshold, which is the share rate() of all
-/// hashes. Requests for these keys meet in a cache of rate() times the bytes what all requests meet
-/// in the whole cache. If more than `max_keys` keys are in the sample, the threshold is halved. If
-/// the cache is full with less than a quarter of them, it is doubled.
+/// A key is in the sample if its hash is below a threshold: the share rate() of all hashes. The hit
+/// rate of the sampled keys in a cache of rate() times the bytes is about that of all keys in the
+/// whole cache. If the sample has more than `max_keys` keys, the threshold is halved. If the cache
+/// is full with less than a quarter of `max_keys`, it is doubled.
 ///
 /// Memory: about 100 bytes for each of at most max_keys + 1 keys.
 /// Owner: an Admission; it can be moved.   Threads: none of its own.   Errors: cannot fail.
@@ -28,15 +28,15 @@ class GhostCache {
   GhostCache(GhostCache&&) = default;
   GhostCache& operator=(GhostCache&&) = default;
 
-  /// Records a request for the key with this hash. `bytes`: what the key takes in a cache.
+  /// Records a request for the key with this hash. `bytes`: the key's size in the cache.
   /// `capacity`: the bytes of the whole cache. Returns whether the key was in the ghost cache, or
   /// nullopt if the key is not in the sample.
   std::optional<bool> Touch(std::uint64_t hash, std::size_t bytes, std::size_t capacity);
 
-  /// Returns whether the key with this hash is in the sample. The bits that decide are independent
-  /// of those that the caller's own tables use.
+  /// Returns true if the key with this hash is in the sample. The decision uses bits that are
+  /// independent of those that the caller's own tables use.
   [[nodiscard]] bool InSample(std::uint64_t hash) const { return SplitMix64(hash).Unit() < rate_; }
-  /// The share of all keys that are in the sample, in (0, 1].
+  /// Returns the share of all keys that are in the sample, in (0, 1].
   [[nodiscard]] double rate() const { return rate_; }
   [[nodiscard]] std::size_t keys() const { return places_.size(); }
 

@@ -9,10 +9,10 @@
 
 namespace stout::inline v1 {
 
-/// A log-linear histogram of durations (or any counts). Every power of two is cut into 32 equal
-/// buckets, so a quantile is at most 1/32 (3.2 %) too high and never too low. No value is clipped.
+/// A log-linear histogram of durations or other counts. Each power of two has 32 equal buckets, so
+/// a quantile is at most 1/32 (3.2 %) too high and never too low. No value is clipped.
 ///
-/// Fixed memory (15 KiB), no allocation, O(1) Record, mergeable. After HdrHistogram.
+/// Cost: 15 KiB, no allocation, O(1) per Record.   Source: HdrHistogram.
 /// Threads: none of its own.
 class Histogram {
  public:
@@ -35,8 +35,8 @@ class Histogram {
   [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] std::uint64_t max() const { return max_; }
   [[nodiscard]] double Mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-  /// Returns the smallest bucket bound that at least a share q (0..1) of the values do not exceed.
-  /// Returns the exact maximum for q = 1, and 0 when empty.
+  /// Returns the smallest bucket bound that a share q of the values does not exceed, q in [0, 1].
+  /// Returns the exact maximum if q = 1, and 0 if empty.
   [[nodiscard]] std::uint64_t Quantile(double q) const;
 
   /// Returns the number of values that are at most `bound`, to within one bucket. For Prometheus.
@@ -47,8 +47,8 @@ class Histogram {
   static constexpr std::uint64_t kSub = 1u << kSubBits;
   static constexpr std::size_t kBuckets = (64 - kSubBits + 1) * kSub;
 
-  // A value below kSub has a bucket of its own. For larger ones the top kSubBits + 1 bits choose
-  // it.
+  // A value below kSub has a bucket of its own. The top kSubBits + 1 bits of a larger value choose
+  // its bucket.
   static std::size_t BucketOf(std::uint64_t value) {
     if (value < kSub) return value;
     const int shift = static_cast<int>(std::bit_width(value)) - kSubBits - 1;

@@ -10,24 +10,25 @@ namespace stout::internal {
 
 /// The pause of a lane whose store is in trouble.
 ///
-/// Batches that were in flight together fail together, for one reason. A failure therefore
-/// lengthens the pause only if its batch was sent after the last failure that lengthened it.
-/// Otherwise one overload that fails many batches at once would cause the longest pause. (TCP
-/// shrinks its window once per window for the same reason: NewReno, RFC 6582.)
+/// Batches that are in flight together fail together, for one reason. A failure therefore lengthens
+/// the pause only if its batch was sent after the last failure that lengthened it. Otherwise one
+/// overload that fails many batches would cause the longest pause. (TCP shrinks its congestion
+/// window at most once per window for the same reason: NewReno, RFC 6582.)
 ///
 /// Owner: a lane, which reports each batch's outcome.   Threads: none of its own.
 class HoldBack {
  public:
   explicit HoldBack(const Backoff& backoff) : backoff_(backoff) {}
 
-  /// A batch has failed. `newest` is the last that was sent before now.
+  /// Records that a batch has failed. `newest`: the last batch that was sent before now.
   void OnFailure(BatchId failed, BatchId newest, TimePoint now, SplitMix64& random);
-  /// The store takes batches again: the next pause is the shortest. A pause under way goes on.
+  /// Records that the store takes batches again. The next pause is then the shortest. A pause that
+  /// is under way goes on.
   void OnSuccess() { failures_ = 0; }
   /// Ends the pause.
   void Lift() { until_ = TimePoint::min(); }
 
-  /// No batch is sent before this time.
+  /// Returns the end of the pause: no batch may be sent before it.
   [[nodiscard]] TimePoint until() const { return until_; }
 
  private:

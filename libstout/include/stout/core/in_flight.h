@@ -9,12 +9,11 @@
 
 namespace stout::internal {
 
-/// The attempts of a lane that the store has not answered yet, in the order in which they were
-/// sent. An `Attempt` has an `id`; ids ascend.
+/// The attempts of a lane that the store has not yet answered, in the order of their sends. An
+/// `Attempt` has an `id`, and ids ascend.
 ///
-/// It is a vector whose first elements may be vacant. Most stores answer in order. Without
-/// vacancies every answer would move all later attempts forward. A deque would allocate again and
-/// again.
+/// It is a vector whose first elements may be vacant. Most stores answer in order, and without
+/// vacancies every answer would move all later attempts. A deque would allocate repeatedly.
 ///
 /// Owner: a lane.   Threads: none of its own.
 template <typename Attempt>
@@ -33,7 +32,7 @@ class InFlight {
   [[nodiscard]] Attempt& back() { return attempts_.back(); }
 
   void push_back(Attempt&& attempt) {
-    // More than half are vacant, so each element is moved once or twice in its life.
+    // It moves the elements only when more than half are vacant: once or twice per element.
     if (attempts_.size() == attempts_.capacity() && vacant_ > size()) {
       attempts_.erase(attempts_.begin(), begin());
       vacant_ = 0;

@@ -10,9 +10,9 @@ namespace stout::internal {
 
 /// A hash table from keys to slots of a pool that holds the keys themselves.
 ///
-/// Open addressing, linear probing, deletion by shifting back. There are no tombstones, so a table
-/// whose keys change for ever neither degrades nor rehashes, and the steady state allocates
-/// nothing. (The flat containers of Boost rehash from time to time under that load.) A cell is 8
+/// Open addressing with linear probing, and deletion by shifting back. There are no tombstones, so
+/// a table whose keys change for ever neither degrades nor rehashes, and the steady state allocates
+/// nothing. (The flat containers of Boost rehash from time to time under that load.) A cell has 8
 /// bytes, and at most half of the cells are used. An unsuccessful look-up then reads 2.5 cells on
 /// average, mostly in one cache line (Knuth, TAOCP 6.4).
 class KeyIndex {

@@ -77,21 +77,20 @@ using Action =
 }  // namespace lease
 
 /// Decides when a member of a lease service joins and renews, and which ranges it takes and hands
-/// over. It also computes until when the member certainly owns its ranges.
+/// over. It also computes the time until which the member certainly owns its ranges.
 ///
 /// Invariants:
 /// 1. A range is held only under an epoch that answered an Acquire of this session, and for which
 ///    no Release was sent.
-/// 2. valid_until() <= ttl less the margin, after the send of a call that began or renewed the
-///    session. The service cannot end the session before that time, even if messages are lost or
-///    late.
+/// 2. valid_until() is at most ttl less the margin after the send of a call that began or renewed
+///    the session. The service cannot end the session earlier, even if messages are lost or late.
 /// 3. When the session ends, each range held is reported Lost before any range is Acquired again.
-/// 4. If there were several attempts at one request, only the answer to the last one counts. An
-///    older answer could concern a range that was released since.
+/// 4. If a request had several attempts, only the answer to the last one counts. An older answer
+///    could concern a range that was released since.
 ///
 /// A request for a range that is not answered within a renewal period is sent again as the same
-/// attempt. No other request for the range was sent in between, so any answer is valid. Therefore
-/// the answers of a service that is slow for a long time still count.
+/// attempt. No other request for the range was sent in between, so any answer is valid. The answers
+/// of a service that is slow for a long time therefore still count.
 ///
 /// Units: stout::Duration, and TimePoint of any clock that also counts suspended time.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
@@ -105,20 +104,21 @@ class LeaseKeeper {
   // --- Inputs. `now` never goes back. ---------------------------------------------------------
 
   void Start(TimePoint now);
-  /// The application wants to leave; this is final.
+  /// Leaves, at the application's wish; this is final.
   void Leave(TimePoint now);
-  /// The application cannot serve: ends the session, so that other members take the ranges, and
-  /// does not join until Resume. Ranges that are held are Lost.
+  /// Ends the session, because the application cannot serve. Other members take the ranges; the
+  /// ranges held are Lost. It joins again after Resume.
   void Suspend(TimePoint now);
   void Resume(TimePoint now);
-  /// The service's newest table.
+  /// Takes the service's newest table.
   void OnTable(LeaseTable table, TimePoint now);
-  /// All wanted owners, by address. A wanted owner that is a member should own its range. Otherwise
-  /// RightfulOwner should. Members may learn of them at different times: a range that its owner has
-  /// handed over stays free until the wanted owner knows.
+  /// Takes the addresses of all wanted owners. If the wanted owner of a range is a member, it
+  /// should own the range; otherwise RightfulOwner should. Members may learn of a wanted owner at
+  /// different times: a range that its owner has handed over stays free until the wanted owner
+  /// learns of it.
   void OnWantedOwners(std::map<RangeId, std::string> wanted, TimePoint now);
   void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
-  /// `sent` as in the KeepAlive that this answers.
+  /// `sent`: as in the KeepAlive that this answers.
   void OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now);
   /// The Leave of this session was answered, with or without an error.
   void OnLeft(SessionId session, TimePoint now);
@@ -139,7 +139,8 @@ class LeaseKeeper {
   /// This member owns the range while the epoch is not zero and the time is before valid_until().
   [[nodiscard]] Epoch HeldEpoch(RangeId range) const;
   [[nodiscard]] TimePoint valid_until() const { return valid_until_; }
-  /// It lives at least until valid_until(), unless that has passed. Zero: none.
+  /// Returns the session, which lives at least until valid_until(), unless that has passed. Zero:
+  /// there is none.
   [[nodiscard]] SessionId session() const { return session_; }
 
  private:
@@ -164,7 +165,7 @@ class LeaseKeeper {
   void SendAcquire(RangeId id, TimePoint now);
   void SendRelease(RangeId id, Epoch epoch, TimePoint now);
   void FinishLeaving(TimePoint now);
-  // Loses all ranges. `tell`: also sends Leave, because the service may not know.
+  // Loses all ranges. `tell`: also sends Leave, because the service may not have ended the session.
   void EndSession(bool tell, TimePoint now);
   void Rest(Range* range, TimePoint until);
   [[nodiscard]] Rightful Judge(RangeId id) const;

@@ -12,13 +12,13 @@
 
 namespace stout::internal {
 
-/// The state of a lease service in one process: sessions, their ends, and the ranges they hold.
-/// LeaseService documents the calls.
+/// The state of a lease service in one process: sessions, their ends, and the ranges that they
+/// hold. The calls are documented at LeaseService.
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise, and `now` never goes back.
 class LeaseLedger {
  public:
-  /// Epochs and sessions are numbered from `first` on. It must exceed all numbers given out before.
+  /// Epochs and sessions are numbered from `first`, which must exceed all numbers given out before.
   explicit LeaseLedger(Epoch first) : next_(first) {}
 
   struct Joined {
@@ -47,7 +47,7 @@ class LeaseLedger {
   /// Returns the time at which the next session ends unless it is renewed; kNever without sessions.
   [[nodiscard]] TimePoint NextExpiry() const;
 
-  /// As of the last call with a time.
+  /// Returns true if the session was alive at the time of the last call.
   [[nodiscard]] bool Alive(SessionId session) const { return sessions_.count(session) != 0; }
   /// Returns true if the range has an owner, under this epoch.
   [[nodiscard]] bool Holds(RangeId range, Epoch epoch) const {

@@ -10,18 +10,18 @@
 
 namespace stout::inline v1 {
 
-/// Index of a range. The keys of a deployment are cut into a fixed number of ranges, each of which
+/// Index of a range. The keys of a deployment are divided into a fixed number of ranges. A range
 /// has at most one owner at a time.
 using RangeId = std::uint32_t;
 
-/// Largest number of ranges of a deployment. It exceeds any sensible number.
+/// Maximum number of ranges of a deployment. It exceeds any sensible number.
 inline constexpr RangeId kMaxRanges = 65536;
 
 /// Name of the partition whose function is RangeOf. A deployment that records no name has this one.
 inline constexpr std::string_view kHashPartition = "hash";
 
 /// Returns true if the function of a partition is RangeOf. Deployments whose servers must not mix
-/// have names of their own, like "hash/members".
+/// use different names, such as "hash/members".
 [[nodiscard]] constexpr bool IsHashPartition(std::string_view name) {
   return name == kHashPartition || name.starts_with("hash/");
 }
@@ -61,7 +61,8 @@ struct LeaseTable {
 
 namespace stout::internal {
 
-/// Every bit of the result depends on every bit of `z`: the output function of SplitMix64.
+/// Mixes the bits of `z`: every bit of the result depends on every bit of `z`. It is the output
+/// function of SplitMix64.
 constexpr std::uint64_t Mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
@@ -89,9 +90,9 @@ constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
   return static_cast<RangeId>(internal::NameHash(name) % ranges);
 }
 
-/// Returns the member that should own a range: the member of the highest weight (rendezvous
-/// hashing, Thaler and Ravishankar 1998). When a member comes or goes, only its own ranges move.
-/// `members` as in LeaseTable. Returns null if there are none.
+/// Returns the member that should own a range: the one with the highest weight (rendezvous hashing,
+/// Thaler and Ravishankar 1998). When a member joins or leaves, only its own ranges move.
+/// `members`: as in LeaseTable. Returns null if there are none.
 [[nodiscard]] constexpr const std::string* RightfulOwner(const std::vector<std::string>& members,
                                                          RangeId range) {
   const std::string* best = nullptr;

@@ -17,50 +17,52 @@ namespace stout::inline v1 {
 struct LaneOptions {
   // --- Behaviour -----------------------------------------------------------------------------
 
-  /// Decides when to send, and the number of batches in flight. Consider Adaptive{} if several
-  /// servers keep one store busy; see docs/choose-a-policy.md.
+  /// Chooses the times of the sends and the number of batches in flight. Consider Adaptive{} if
+  /// several servers keep one store busy; see docs/choose-a-policy.md.
   Policy write_policy = Natural{};
-  /// The same for batches of reads.
+  /// As write_policy, for batches of reads.
   Policy read_policy = Natural{.window = 4};
-  /// Reads that yield are sent one batch at a time, beside the batches of other reads. Then they
-  /// pause: for the time that other reads were in flight beside that batch, times this factor, at
-  /// most 100 ms. In [0, 1000]. Measured in bench/tenants.
+  /// Pause of reads that yield (FetchOptions::yields), which are sent one batch at a time. After
+  /// such a batch they pause for `yield_pause` times the time for which other reads were in flight
+  /// with it, at most 100 ms. In [0, 1000]. Measured in bench/tenants.
   double yield_pause = 6;
 
-  /// Commits batches one after another, each whole. After a crash the store then holds a prefix of
-  /// the lane's changes, in the order in which they were marked. Requires a store with atomic
-  /// batches. A batch then carries all dirty keys, so max_dirty_keys <= max_batch_items and
-  /// max_dirty_bytes <= max_batch_bytes must hold. A refused key breaks the prefix; it is reported.
+  /// Commits batches one after another, each whole. After a crash the store holds a prefix of the
+  /// lane's changes, in the order in which they were marked. Requires a store with atomic batches.
+  /// Each batch carries all dirty keys, so max_dirty_keys <= max_batch_items and max_dirty_bytes <=
+  /// max_batch_bytes must hold. A refused key breaks the prefix; it is reported.
   bool prefix_ordering = false;
 
   // --- Limits that hold under every policy ---------------------------------------------------
 
-  /// Keys not yet durable, beyond which MarkDirty answers kPushedBack. >= 1.
+  /// Maximum number of keys that are not yet durable. Beyond it MarkDirty returns kPushedBack.
+  /// >= 1.
   std::size_t max_dirty_keys = 1'000'000;
-  /// Bytes not yet durable: the sizes passed to MarkDirty plus the key sizes. >= 1.
+  /// Maximum bytes that are not yet durable: sizes passed to MarkDirty, plus key sizes. >= 1.
   std::size_t max_dirty_bytes = std::size_t{256} << 20;
-  /// A change older than this is sent at once, beyond the policy's interval and window. > 0.
+  /// A change older than this is sent at once, whatever the policy's interval and window are. > 0.
   Duration max_delay = std::chrono::seconds(10);
-  /// Items in a batch. >= 1.
+  /// Maximum items in a batch. >= 1.
   std::size_t max_batch_items = 4096;
-  /// Bytes in a batch, keys and values. A single state beyond it is refused (kTooLarge). >= 1.
+  /// Maximum bytes in a batch, keys and values. A larger state is refused with kTooLarge. >= 1.
   std::size_t max_batch_bytes = std::size_t{8} << 20;
-  /// Write batches in flight; the same for read batches, without that of reads that yield. >= 1.
+  /// Maximum write batches in flight, and maximum read batches in flight. The batch of reads that
+  /// yield does not count. >= 1.
   std::size_t max_batches_in_flight = 64;
-  /// Fetches that may wait, beyond which a further one fails with kPushedBack. >= 1.
+  /// Maximum number of waiting fetches. Further ones fail with kPushedBack. >= 1.
   std::size_t max_pending_reads = 1'000'000;
-  /// Keys in the read batches that the store has not answered. It bounds the number of values that
-  /// reads bring into memory at once. Further fetches wait. Reads that yield add a sixteenth at
-  /// most, or 16. >= 1.
+  /// Maximum keys in the read batches in flight. It limits the values that reads bring into
+  /// memory at once; further fetches wait. Reads that yield add a sixteenth of it, but at least 16
+  /// keys. >= 1.
   std::size_t max_reads_in_flight = 4096;
 
   // --- Failure -------------------------------------------------------------------------------
 
-  /// An attempt without an answer within this time counts as kUnknown. > 0.
+  /// An attempt that has no answer after this time counts as kUnknown. > 0.
   Duration attempt_timeout = std::chrono::seconds(10);
-  /// The first pause after a failed attempt; it doubles up to `retry_cap`. > 0.
+  /// The first pause after a failed attempt. Later pauses double, up to `retry_cap`. > 0.
   Duration retry_first = std::chrono::milliseconds(10);
-  /// >= retry_first.
+  /// The longest pause. >= retry_first.
   Duration retry_cap = std::chrono::seconds(5);
 };
 
@@ -68,15 +70,15 @@ struct LaneOptions {
 struct EngineOptions {
   LaneOptions lane;
 
-  /// Replies and flushes that may wait, beyond which a further one fails with kPushedBack. >= 1.
+  /// Maximum number of waiting replies and flushes. Further ones fail with kPushedBack. >= 1.
   std::size_t max_replies = 1'000'000;
   /// A reply whose keys are not durable within this time runs with kDeadline. > 0.
   Duration reply_deadline = std::chrono::seconds(30);
-  /// Seeds the jitter of retries. Servers must use different seeds; 0: the shell draws one.
+  /// Seed of the jitter of retries. Servers must use different seeds. 0: the shell draws one.
   std::uint64_t seed = 0;
 };
 
-/// Returns nullopt if the options are in range, otherwise a line with the option and the remedy.
+/// Returns nullopt if the options are in range, otherwise one line with the option and the remedy.
 [[nodiscard]] std::optional<std::string> Validate(const EngineOptions& options);
 
 }  // namespace stout::inline v1

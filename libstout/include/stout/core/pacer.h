@@ -12,19 +12,19 @@ namespace stout::internal {
 /// Owner: a lane, which reports each send and answer.   Threads: none of its own.
 class Pacer {
  public:
-  /// `random` is uniform over its type. It determines the lane's offset of ticks.
+  /// `random`: uniform over its type. It determines the lane's offset of ticks.
   explicit Pacer(std::uint64_t random) : random_(random) {}
 
   void OnSend(TimePoint now) { last_send_ = now; }
   void OnAnswer(TimePoint now) { last_answer_ = now; }
-  /// Call it when the lane may send again after a reason other than interval, gap and tick held it
-  /// back. A tick that has passed by then was missed.
+  /// Call it when the lane may send again after it was held back by anything except interval, gap
+  /// and tick. A tick that has passed by then was missed.
   void OnReopen(TimePoint now) { open_since_ = now; }
 
-  /// Returns the first time at which a change that waits since `ready` may be sent.
+  /// Returns the earliest send time of a change that has waited since `ready`.
   [[nodiscard]] TimePoint NextSend(const Decision& decision, TimePoint ready) const;
 
-  /// Returns zero before the first send.
+  /// Returns the time since the last send, or zero before the first.
   [[nodiscard]] Duration SinceLastSend(TimePoint now) const {
     return last_send_ == TimePoint::min() ? Duration::zero() : now - last_send_;
   }

@@ -12,13 +12,13 @@
 
 namespace stout::internal {
 
-/// Returns 64 - log2(hash) in units of 2^-26, in [1, 2^32]. It uses integers only, so that all
-/// processes get the same.
+/// Returns 64 - log2(hash) in units of 2^-26, in [1, 2^32]. It uses integers only, so the result is
+/// the same in all processes.
 constexpr std::uint64_t Remoteness(std::uint64_t hash) {
   hash |= 1;  // zero has no logarithm
   const int exponent = std::bit_width(hash) - 1;
-  // The hash without its exponent, in [1, 2), in units of 2^-31. Its logarithm's next binary digit
-  // is 1 if its square is at least 2.
+  // The hash without its exponent, in [1, 2), in units of 2^-31. If its square is at least 2, the
+  // next binary digit of its logarithm is 1.
   std::uint64_t mantissa = exponent >= 31 ? hash >> (exponent - 31) : hash << (31 - exponent);
   std::uint64_t log2 = static_cast<std::uint64_t>(exponent);
   for (int digit = 0; digit < 26; ++digit) {
@@ -34,15 +34,15 @@ constexpr std::uint64_t Remoteness(std::uint64_t hash) {
 
 namespace stout::inline v1 {
 
-/// Returns the ids of the datalets that should be the members of a range, the first one's node its
-/// owner: the first `replicas`, or fewer if there are fewer. `live` has the datalets that can be
-/// used; of these, a datalet that is leaving or whose capacity is 0 gets no range.
+/// Returns the ids of the datalets that should be the members of a range: `replicas` of them, or
+/// fewer if there are fewer. The node of the first one should own the range. `live`: the datalets
+/// that can be used. A datalet that is leaving or has capacity 0 gets no range.
 ///
 /// Weighted rendezvous hashing (Wang and Ravishankar 2009; Schindelhauer and Schomaker 2005): with
 /// h = Mix(NameHash(id) ^ Mix(range)) / 2^64, datalets are ordered by -log(h) / capacity, then by
-/// id. The least is first with probability capacity / sum of capacities. If a datalet comes or
-/// goes, the order of the others stays, so only its own ranges move. The result is the same in
-/// every process and in every version of this library.
+/// id. A datalet is first with probability capacity / sum of capacities. If one comes or goes, the
+/// order of the others stays, so only its own ranges move. The result is the same in every process
+/// and in every version of this library.
 [[nodiscard]] std::vector<std::string> PlaceRange(
     RangeId range, const std::map<std::string, Recorded<Datalet>>& live, std::size_t replicas);
 

@@ -7,10 +7,11 @@
 
 namespace stout::internal {
 
-/// Objects addressed by a small index and reused without allocation.
+/// Objects that are addressed by a small index and used again without allocation.
 ///
-/// A taken object is unchanged since it was given back, so its strings keep their capacity. Memory
-/// grows to the largest number ever in use and stays. References are valid until the next Take.
+/// Take returns an object as it was when it was given back, so its strings keep their capacity. The
+/// memory stays at that of the largest number of objects ever in use. References are valid until
+/// the next Take.
 template <typename T>
 class Pool {
  public:
@@ -23,7 +24,7 @@ class Pool {
       slots_.emplace_back();
       return static_cast<Index>(slots_.size() - 1);
     }
-    const Index index = free_.back();  // the one used last is still in the cache
+    const Index index = free_.back();  // the last one used, because it is still in the cache
     free_.pop_back();
     return index;
   }
@@ -35,7 +36,7 @@ class Pool {
   T& operator[](Index index) { return slots_[index]; }
   const T& operator[](Index index) const { return slots_[index]; }
 
-  /// Objects taken and not given back.
+  /// Returns the number of objects that were taken and not given back.
   [[nodiscard]] std::size_t in_use() const { return in_use_; }
 
  private:

@@ -4,7 +4,7 @@
 
 namespace stout::inline v1 {
 
-/// Pseudo-random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood 2014).
+/// Pseudo-random numbers, equal on every platform: SplitMix64 (Steele, Lea, Flood 2014).
 class SplitMix64 {
  public:
   explicit constexpr SplitMix64(std::uint64_t seed) : state_(seed) {}

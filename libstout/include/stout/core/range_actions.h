@@ -17,17 +17,17 @@ namespace stout::internal {
 /// The actions that a RangeKeeper gives to its driver, which carries them out in order and at once.
 namespace range {
 
-/// Names one call. The driver answers each call; a call without an answer within the driver's own
-/// time-out is answered kUnknown.
+/// Names one call. The driver answers each call. If a call has no answer within the driver's own
+/// timeout, the driver answers kUnknown.
 using Attempt = std::uint64_t;
 
-// Calls of a member's store, beside its engine. All are under our epoch, in the range's scope.
+// Calls of a member's store that bypass its engine. All are under our epoch, in the range's scope.
 struct Fence {
   Attempt attempt;
   MemberIndex member;
   bool operator==(const Fence&) const = default;
 };
-struct Fenced {  ///< its answer
+struct Fenced {  ///< the answer to Fence
   Errc errc = Errc::kOk;
   std::string incarnation{};  ///< of the store
 };
@@ -58,8 +58,8 @@ struct Commit {
 };
 
 // Calls of the driver's own parts.
-/// Open an engine for this member, under our epoch and with an empty dirty table. It calls the
-/// store through the handle that Fence used: a store that came back since then must answer kLost.
+/// Open an engine for this member, under our epoch and with an empty dirty table. It must use the
+/// store handle that Fence used, so that a store that restarted since then answers kLost.
 struct Open {
   MemberIndex member;
   bool operator==(const Open&) const = default;
@@ -75,7 +75,7 @@ struct Barrier {
   MemberMask members;
   bool operator==(const Barrier&) const = default;
 };
-/// Read the key as a strong read does, see StrongReads; `gather` as there. A dirty key is answered
+/// Read the key as a strong read does; `gather`: see StrongReads. If the key is dirty, answer
 /// `again` at once.
 struct Settle {
   FetchId id;
@@ -83,7 +83,7 @@ struct Settle {
   bool gather;
   bool operator==(const Settle&) const = default;
 };
-/// Change the key as a client would, at all members, and answer with OnChanged at once.
+/// Change the key at all members, as a client would, and call OnChanged at once.
 struct Change {
   Attempt attempt;
   std::string key;
@@ -92,27 +92,26 @@ struct Change {
 };
 
 // Notifications.
-/// The take-over is done: requests may be served.
+/// The takeover is done: requests may be served.
 struct Serve {
   bool operator==(const Serve&) const = default;
 };
-/// A fill or a sweep failed, and is tried again later. The member cannot be filled because of this
-/// key, or has a key that cannot be settled. `errc` is kRefused or kTooLarge if its store will
-/// never take the key's state, and kCorrupt if the state cannot be read. An empty key: the member
-/// itself cannot be read.
+/// A fill or a sweep failed because of this key of the member, and is tried again later. `errc` is
+/// kRefused or kTooLarge if the member's store will never take the key's state, and kCorrupt if the
+/// state cannot be read. An empty key means that the member itself cannot be read.
 struct Unfillable {
   MemberIndex member;
   std::string key;
   Errc errc;
   bool operator==(const Unfillable&) const = default;
 };
-/// All members that are in were restarted, and may have lost what they had. This one has the newest
-/// mark, so the range goes on with what it has, and the others are filled from it.
+/// All members that are in were restarted and may have lost states. This member has the newest
+/// mark, so the range continues from its states, and the other members are filled from it.
 struct Revert {
   MemberIndex member;
   bool operator==(const Revert&) const = default;
 };
-/// The range is over for this owner: stop all engines, and give the lease back.
+/// This owner gives the range up: stop all engines, and give the lease back.
 struct GiveUp {
   GivenUp cause;
   bool operator==(const GiveUp&) const = default;
@@ -123,13 +122,13 @@ using Action = std::variant<Fence, Read, Scan, Copy, Commit, Open, Shut, Barrier
 
 }  // namespace range
 
-/// Names of actions' replies and fetches have this bit; those of clients do not.
+/// Set in the ids of the actions' replies and fetches, and clear in those of clients.
 inline constexpr std::uint64_t kKeepersOwn = std::uint64_t{1} << 63;
 
-/// Keys with this prefix belong to the members themselves; they are never copied.
+/// Prefix of keys that belong to a member itself. They are never copied.
 inline constexpr KeyView kInternalKeys = "stout:";
 
-/// The key of RangeRecord::Member::Identity, for a range with this scope.
+/// Returns the key of RangeRecord::Member::Identity, for a range with this scope.
 [[nodiscard]] inline std::string IdentityKeyOf(const Scope& scope) {
   return std::string(kInternalKeys) + "datalet:" + scope;
 }

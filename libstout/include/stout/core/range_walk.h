@@ -18,42 +18,42 @@
 namespace stout::internal {
 
 struct WalkOptions {
-  std::size_t scan_keys = 1024;                   ///< of one scan, of all ranges; >= 1
-  std::size_t page_keys = 256;                    ///< compared or copied at once; >= 1
+  std::size_t scan_keys = 1024;                   ///< limit of one scan, over all ranges; >= 1
+  std::size_t page_keys = 256;                    ///< keys compared or copied at once; >= 1
   std::size_t copy_bytes = std::size_t{1} << 20;  ///< of one copy, without its last item; >= 1
-  std::size_t copy_keys = 64;  ///< enough for one copy, of keys that scans brought whole; >= 1
-  /// The rest after a copy, as a multiple of the time that the copy took. Chosen by `bench members
+  std::size_t copy_keys = 64;  ///< of one copy, if the scans brought the values, too; >= 1
+  /// The pause after a copy, as a multiple of the time that the copy took. Chosen by `bench members
   /// fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is higher.
   int rest = 4;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
-  /// A walk fails after this many errors that last, because a key or a store is damaged. >= 1
+  /// A walk fails after this number of permanent errors: a key or a store is damaged. >= 1
   int final_tries = 20;
 };
 
 /// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
 ///
-/// Fill: first each key of the target, then each key of a member that is in, is read as a strong
-/// read does and compared with the target's state:
+/// Fill: it visits each key of the target, then each key of a member that is in. It reads the key
+/// as a strong read does, and compares the result with the target's state:
 ///
 /// | the state read                                   | the target gets                        |
 /// |--------------------------------------------------|----------------------------------------|
-/// | has the target's stamp; or the key just changed  | nothing (a change goes to it anyway)   |
+/// | has the target's stamp; or the key just changed  | nothing: it gets every change anyway   |
 /// | is older, and the target's newer state counts    | nothing; all members get its state     |
 /// | never existed                                    | a delete, as all members do            |
 /// | is of our epoch                                  | a copy with the state's own stamp      |
 /// | is of an older epoch                             | a copy with the stamp (our epoch, 0)   |
 ///
-/// A scan lists keys of all ranges, so a page may need several. A page is settled in slices,
-/// because its values may be large. A slice grows and shrinks, so that its values have about the
-/// size of a copy. A fill copies as soon as it has enough for one.
+/// A scan lists keys of all ranges, so a page may need several scans. A page is settled in slices,
+/// because its values may be large. Slices grow and shrink, so that their values have about the
+/// size of a copy. A fill sends a copy as soon as it has enough items.
 ///
-/// If the target has only what changed since the fill began, a scan of the other member brings
-/// values, and its settled states are copied without any further read.
+/// If the target has only the changes since the fill began, the scan of the other member returns
+/// values, and its settled states are copied without another read.
 ///
-/// Requests use the same stores. So a fill rests after each copy, at most 2 s, and longer on a busy
-/// store, where a copy takes longer.
+/// Requests use the same stores, so a fill pauses after each copy, at most 2 s. The pause is longer
+/// on a busy store, because a copy takes longer there.
 ///
-/// Sweep: each unsettled state of each member is settled. At the end every state is settled.
+/// Sweep: it settles each unsettled state of each member. At the end every state is settled.
 ///
 /// Owner: a RangeKeeper.   Threads: none of its own.
 class RangeWalk {
@@ -62,12 +62,12 @@ class RangeWalk {
   using Actions = std::vector<range::Action>;
   /// Why a walk failed.
   struct Failure {
-    MemberIndex member;  ///< the target, the one that has the key, or the one that cannot be read
-    std::string key;     ///< that cannot be copied or settled; empty: the member cannot be read
+    MemberIndex member;  ///< the target, the member with the key, or one that cannot be read
+    std::string key;     ///< cannot be copied or settled; empty: the member cannot be read
     Errc errc;
   };
 
-  /// `set`, `actions` and `last_attempt` outlive this.
+  /// `set`, `actions` and `last_attempt` must outlive the walk.
   RangeWalk(const WalkOptions& options, const ReplicaSet& set, Actions& actions,
             range::Attempt& last_attempt)
       : options_(options), set_(set), actions_(actions), last_attempt_(last_attempt) {}
@@ -76,42 +76,44 @@ class RangeWalk {
     MemberIndex target;
     MemberIndex source;
     Version since;  ///< the target gets all changes of our epoch with a higher version
-    /// Until then a state of the target that is newer counts. Later a delete that is even newer may
-    /// be forgotten.
+    /// Until then a newer state of the target wins. After it, the tombstone of an even newer delete
+    /// may have expired.
     TimePoint newer_wins_until;
-    WriteItem last;  ///< copied to the target when it has everything else
+    WriteItem last;  ///< copied to the target after everything else
   };
   /// Requires that changes up to `since` are durable at all members that are in.
   void Fill(FillOrder order, TimePoint now);
-  /// `failed`: sweeps before this one. Each begins at another member, because a corrupt one that
-  /// would come last is never noticed.
+  /// `failed`: the number of failed sweeps before this one. Each sweep begins at another member, so
+  /// that a corrupt member is noticed even if it would be the last.
   void Sweep(std::size_t failed, TimePoint now);
 
-  // Answers. A call that is not of this walk is ignored. A key that cannot be settled or changed
-  // now is tried again alone. A copy that is fenced ends the fill. One that the target refuses is
-  // halved, until the key is found that it refuses alone.
+  // Answers. An answer to another walk's call is ignored. A key that cannot be settled or changed
+  // now is tried again alone. A copy that is fenced ends the fill. If the target refuses a copy,
+  // the copy is halved until the refused key is found.
   void OnScanned(range::Attempt attempt, const ScanResult& result, TimePoint now);
   void OnRead(range::Attempt attempt, const ReadResult& result, TimePoint now);
   void OnCopied(range::Attempt attempt, Errc errc, TimePoint now);
   void OnSettled(FetchId id, Errc errc, bool again, const StoredState& state, TimePoint now);
   void OnChanged(range::Attempt attempt, Errc errc, TimePoint now);
-  /// Members left: a fill without its source fails, a sweep goes on without them.
+  /// Records that members left. A fill without its source fails; a sweep continues without them.
   void OnMembersChanged(TimePoint now);
   void Tick(TimePoint now);
 
   [[nodiscard]] Result result() const { return result_; }
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] TimePoint NextTick() const { return due_; }
-  /// The member whose answer is awaited, if any, and since when: also while a call is repeated.
+  /// Return the member whose answer is awaited, if any, and since when. They stay the same while a
+  /// call is repeated.
   [[nodiscard]] std::optional<MemberIndex> awaited() const { return awaited_; }
   [[nodiscard]] TimePoint awaited_since() const { return awaited_since_; }
   void AwaitSince(TimePoint since) { awaited_since_ = since; }
-  /// The answer of a copy is awaited.
+  /// Returns true while the answer to a copy is awaited.
   [[nodiscard]] bool copies() const { return copying_ != 0; }
 
  private:
   using Step = void (RangeWalk::*)(TimePoint);
-  /// Keys. It bounds the values of a slice that was thought to be small.
+  /// Maximum number of keys in a slice. It limits the bytes of a slice if its values are
+  /// unexpectedly large.
   static constexpr std::size_t kMaxSlice = 64;
   enum class Role : std::uint8_t { kSwept, kSource, kTarget };
   /// A walk over all keys of one member.
@@ -127,7 +129,7 @@ class RangeWalk {
   void Begin(std::vector<Pass> passes, TimePoint now);
   [[nodiscard]] bool fills() const { return passes_.back().role != Role::kSwept; }
   [[nodiscard]] bool at_target() const { return passes_.back().role == Role::kTarget; }
-  /// States of the source are copied as the scan found them.
+  /// Returns true if states of the source are copied as the scan found them.
   [[nodiscard]] bool copies_scanned() const { return fills() && !at_target() && target_is_new_; }
   [[nodiscard]] bool scans_values() const {
     return copies_scanned() || (at_target() && newer_wins_until_ != TimePoint::min());
@@ -160,28 +162,28 @@ class RangeWalk {
   MemberIndex target_ = 0;
   TimePoint newer_wins_until_ = TimePoint::min();
   Version since_ = 0;
-  bool target_is_new_ = true;          // it has changes since then only, as far as it was scanned
+  bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
   std::vector<Pass> passes_;           // the present one is the last
   std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
   std::deque<ScannedKey> found_;       // in no page yet
   std::size_t found_bytes_ = 0;
   std::vector<Item> page_;
   std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
-  std::vector<std::size_t> unsettled_;       // into page_: to be settled, or once more
-  std::map<FetchId, std::size_t> settling_;  // likewise
+  std::vector<std::size_t> unsettled_;       // indices into page_: to settle, possibly again
+  std::map<FetchId, std::size_t> settling_;  // indices into page_
   std::map<range::Attempt, std::size_t> changing_;
   int failed_tries_ = 0;  // of the page
   std::size_t slice_keys_ = kMaxSlice / 4;
-  std::size_t slice_bytes_ = 0;  // of the values that were settled in this one
-  bool slice_failed_ = false;    // one of its keys has to be tried again
+  std::size_t slice_bytes_ = 0;  // of the values settled in this slice
+  bool slice_failed_ = false;    // one of its keys must be tried again
   std::vector<WriteItem> copies_;
   std::size_t copies_bytes_ = 0;
-  std::size_t copy_items_ = SIZE_MAX;  // of the next copy
+  std::size_t copy_items_ = SIZE_MAX;  // limit of the next copy
   std::optional<WriteItem> last_;
   TimePoint copy_began_{};      // of the newest copy
-  std::size_t copying_ = 0;     // the first items of copies_, in the copy under way
+  std::size_t copying_ = 0;     // number of items of copies_, from its start, in the copy under way
   range::Attempt attempt_ = 0;  // the call under way; 0: none
-  int failed_calls_ = 0;        // one after another, with errors that last
+  int failed_calls_ = 0;        // in a row, with permanent errors
   std::optional<MemberIndex> awaited_;
   TimePoint awaited_since_{};
   TimePoint due_ = kNever;

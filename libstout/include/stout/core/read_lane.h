@@ -25,13 +25,13 @@ namespace stout::internal {
 /// whose newest change is not yet durable is read from the application.
 ///
 /// A key has an entry from its first fetch until it is answered. A read that was in flight while
-/// its key changed is *overtaken*. Its answer may be older than the durable state at the time when
-/// a later fetch joined it, so the key is read again. A fetch without an answer within `deadline`
-/// fails with kDeadline; fetches that joined it later fail with it.
+/// its key changed is *overtaken*. Its answer may be older than the state that was durable when a
+/// later fetch joined it, so the key is read again. A fetch that has no answer after `deadline`
+/// fails with kDeadline, and so do the fetches that joined it.
 ///
-/// Reads that yield are sent in batches of their own. One of these is in flight at a time, beside
-/// the batches that the policy allows. So other reads do not queue behind them, and they do not
-/// starve.
+/// Reads that yield are sent in batches of their own. One such batch is in flight at a time, beside
+/// the batches that the policy allows. Other reads therefore do not queue behind them, and they do
+/// not starve.
 ///
 /// Owner: an Engine.   Threads: none of its own.
 class ReadLane {
@@ -43,17 +43,18 @@ class ReadLane {
 
   void Fetch(KeyView key, FetchId fetch, TimePoint now, const FetchOptions& options = {});
 
-  /// Records that the key changes now.
+  /// Records that the key changes now: a read of it in flight is overtaken.
   void Overtake(KeyView key) {
     if (!attempts_.empty()) OvertakeInFlight(key);
   }
 
-  /// Takes the store's answer. An answer after the attempt's time-out is ignored.
+  /// Takes the store's answer. An answer after the attempt's timeout is ignored.
   void Done(BatchId batch, ReadResult result, TimePoint now);
 
   /// Sends the batches that are due. Returns the time of the next Poll if no other input comes.
   TimePoint Poll(TimePoint now, StateSource& source);
 
+  /// Fails all fetches that wait.
   void FailAll(Errc errc);
 
   [[nodiscard]] bool empty() const { return waiting_ == 0; }
@@ -67,10 +68,10 @@ class ReadLane {
     std::string key;
     std::uint32_t hash;
     std::uint64_t birth;           // unique while in use, 0 when not
-    TimePoint asked;               // the first of its fetches
-    std::vector<FetchId> fetches;  // empty once they have failed and the read is in flight
-    TenantId tenant;               // of the first
-    bool yields;                   // all of them do
+    TimePoint asked;               // time of its first fetch
+    std::vector<FetchId> fetches;  // empty if they have failed while the read is in flight
+    TenantId tenant;               // of its first fetch
+    bool yields;                   // all its fetches yield
     bool in_flight;
     bool overtaken;
   };
@@ -139,10 +140,10 @@ class ReadLane {
   std::deque<Slot> yielding_;  // the same for reads that yield
   std::deque<Age> ages_;       // oldest first; may name entries that are gone
   InFlight<Attempt> attempts_;
-  std::size_t reading_ = 0;  // keys in them, without those that yield
+  std::size_t reading_ = 0;  // keys in attempts_, without those that yield
   bool yielding_in_flight_ = false;
-  Duration beside_ = {};    // time for which others were in flight, too
-  TimePoint beside_until_;  // the end of the time that beside_ has counted
+  Duration beside_ = {};    // time for which other reads were in flight with the yielding batch
+  TimePoint beside_until_;  // the end of the time that beside_ counts
   TimePoint yield_until_ = TimePoint::min();
   Pacer pacer_;
   HoldBack hold_;

@@ -15,8 +15,8 @@ namespace stout::internal {
 /// The record, owner and session as the transaction read them.
 struct ChangeFacts {
   bool owned = false;     ///< the range is held under the epoch of the change
-  bool alive = false;     ///< the change's session
-  bool as_asked = false;  ///< the record is what the change asks for
+  bool alive = false;     ///< the change's session is alive
+  bool as_asked = false;  ///< the record already is as the change asks
   Revision revision = 0;  ///< of the record
 };
 
@@ -27,27 +27,27 @@ struct Judged {
   bool operator==(const Judged&) const = default;
 };
 
-/// The answer to a change. A record that already is as asked for counts as done, because the change
-/// may be the repetition of one whose answer was lost. A DropTable whose record still has the
-/// revision that it compares was refused because of sessions.
+/// Returns the answer to a change. If the record already is as asked, the change counts as done,
+/// because it may repeat one whose answer was lost. If the record of a DropTable still has the
+/// compared revision, it was refused because of live sessions.
 [[nodiscard]] Judged Judge(const RegistryChange& change, const ChangeFacts& facts);
 
-/// The records of a registry in one process, beside a LeaseLedger. stout/registry.h documents the
-/// calls.
+/// The records of a registry in one process, beside a LeaseLedger. The calls are documented in
+/// stout/registry.h.
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise, and `now` never goes back.
 class RegistryLedger {
  public:
-  /// Empties a table, or returns false if it has live sessions.
+  /// Empties a table. Returns false if it has live sessions.
   using Drop = std::function<bool(std::string_view table)>;
 
-  /// Requires no error of WhyInvalid(change). `drop` is called if all comparisons of a DropTable
-  /// hold; null: there is nothing to empty.
+  /// Requires WhyInvalid(change) == nullopt. `drop` is called if all comparisons of a DropTable
+  /// hold. Null: there is nothing to empty.
   Judged Change(const RegistryChange& change, LeaseLedger& leases, TimePoint now,
                 const Drop& drop = nullptr);
   /// Removes all records. No revision is given out again.
   void Clear() { records_.clear(); }
-  /// Leaves out the records whose sessions have ended.
+  /// Returns the records, except those whose sessions have ended.
   [[nodiscard]] RegistryTable Table(const LeaseLedger& leases) const;
 
  private:

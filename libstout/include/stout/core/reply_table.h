@@ -12,17 +12,17 @@
 
 namespace stout::internal {
 
-/// Replies that wait until the states they reveal are durable.
+/// Replies that wait until the states that they reveal are durable.
 ///
-/// A *wait* records that a reply needs one key to be durable at one version or newer. The waits of
-/// a key form a ring, sorted by version, which the key's entry in its lane refers to. The waits of
+/// A *wait* records that a reply needs one key to be durable at a version or a newer one. The waits
+/// of a key form a ring, sorted by version; the key's entry in its lane refers to it. The waits of
 /// a reply form a chain. Invariants:
 ///  1. A reply is in the table from Register until it is put into Effects::replies, once.
 ///  2. A reply's `pending` is the number of its waits that are in a ring. When it reaches zero the
 ///     reply runs. (While a caller adds waits, one more is pending: see Seal.)
-///  3. When a reply ends early (deadline, refusal, close), its waits leave their rings with it.
-///     Otherwise waits of answered replies would accumulate while a store is down for hours.
-///  4. Replies with a deadline are linked in order of registration, which is that of deadlines.
+///  3. When a reply ends early (deadline, refusal, close), its waits leave their rings. Otherwise
+///     they would accumulate while a store is down for hours.
+///  4. Replies with a deadline are linked in the order of their registration and deadlines.
 class ReplyTable {
  public:
   using Index = std::uint32_t;
@@ -37,12 +37,13 @@ class ReplyTable {
   /// Adds a flush. It has no deadline, and ends when all its waits have ended, with or without
   /// error.
   Index RegisterFlush(ReplyId id, TimePoint now);
-  /// Requires that `version` is not older than the versions in the ring.
+  /// Makes the reply wait for a key. Requires `version` >= every version in the key's ring.
   void DependOn(Index reply, Ring& ring, Version version);
+  /// Ends the registration. If `errc` is an error, the reply fails with it.
   void Seal(Index reply, Errc errc, TimePoint now);
 
-  /// Forgets a reply whose caller has given up: it neither runs nor counts. Returns false if the
-  /// reply at this index is no longer `id`, because that reply has ended.
+  /// Forgets a reply whose caller has given up: it neither runs nor counts. Returns false if reply
+  /// `id` has ended already.
   bool Withdraw(Index reply, ReplyId id);
 
   /// Reports that the key of this ring is durable at `version` (kOk), or that `version` and older
@@ -66,7 +67,7 @@ class ReplyTable {
     Index first_wait;
     std::uint32_t pending;
     Index older, newer;  // by registration
-    Errc errc;           // the first trouble
+    Errc errc;           // the first error
     bool is_flush;
   };
   struct Wait {

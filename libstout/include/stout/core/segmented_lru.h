@@ -22,12 +22,12 @@ struct SegmentedLruElement : boost::intrusive::list_base_hook<> {
 /// | probation | are new                       | the rest; evicted next                           |
 /// | protected | were used while on probation  | at most 1/2; then the oldest go back on probation|
 ///
-/// A use lifts a key by one segment. The cache may requeue a guest instead. Each segment is evicted
-/// from its least recently used key. So keys that are used once do not displace those that are used
-/// often. Guests stay long enough for the request that read them.
+/// A use lifts a key by one segment. The cache may requeue a guest instead. Each segment evicts its
+/// least recently used key first. Keys that are used once therefore do not displace keys that are
+/// used often, and guests stay long enough for the request that read them.
 ///
-/// Half of the bytes is a compromise. If more is protected, the cache follows a hot set that moves
-/// too slowly. If less is, other reads displace more of a hot set.
+/// One half is a compromise. If more is protected, the cache follows a moving hot set too slowly.
+/// If less is protected, other reads displace more of a hot set.
 ///
 /// Owner: the owner of the elements; they are removed before they are destroyed.
 /// Threads: none of its own.   Cost: constant.
@@ -53,7 +53,7 @@ class SegmentedLru {
     part.elements.erase(part.elements.iterator_to(element));
     part.bytes -= element.bytes;
   }
-  /// Lifts an element that is used.
+  /// Lifts an element by one segment, because it is used.
   void Use(Element& element) {
     if (element.segment == Segment::kProtected) return Requeue(element);
     Remove(element);
@@ -67,7 +67,7 @@ class SegmentedLru {
     elements.splice(elements.end(), elements, elements.iterator_to(element));
   }
 
-  /// The element to evict next. Requires !empty().
+  /// Returns the element to evict next. Requires !empty().
   [[nodiscard]] Element& Next() {
     if (guests_.bytes > max_guests_) return guests_.elements.front();
     for (Part* const part : {&probation_, &protected_}) {
@@ -75,7 +75,7 @@ class SegmentedLru {
     }
     return guests_.elements.front();
   }
-  /// The protected element to evict next, or null.
+  /// Returns the protected element to evict next, or null.
   [[nodiscard]] Element* NextProtected() {
     return protected_.elements.empty() ? nullptr : &protected_.elements.front();
   }

@@ -28,7 +28,7 @@ struct LaneStats {
   std::uint64_t writes_refused = 0;
   std::uint64_t batches_failed = 0;  ///< attempts that failed as a whole
   std::uint64_t attempts_timed_out = 0;
-  std::uint64_t late_answers = 0;  ///< answers after the time-out, which are ignored
+  std::uint64_t late_answers = 0;  ///< answers after the timeout, which are ignored
   // Reads.
   std::uint64_t fetches = 0;
   std::uint64_t fetches_joined = 0;  ///< served by a read that another fetch had begun
@@ -39,14 +39,13 @@ struct LaneStats {
   std::size_t dirty_keys = 0;  ///< not yet durable, in flight included
   std::size_t dirty_bytes = 0;
   std::size_t batches_in_flight = 0;
-  Duration interval{};  ///< the write policy's newest decision, like the five fields that follow
+  Duration interval{};  ///< of the write policy's newest decision, as are the next five fields
   Duration gap{};
   Duration tick{};
   std::size_t window = 0;
   Regime regime = Regime::kNone;
   Reason reason = Reason::kNone;
-  /// Decisions of the write policy since it started, by Reason. An attempt that it observes makes
-  /// one.
+  /// Number of decisions of the write policy, by Reason. Each attempt that it observes is one.
   std::array<std::uint64_t, kReasons> decisions_by_reason{};
   bool fenced = false;
   std::string policy;

@@ -7,8 +7,8 @@
 
 namespace stout::inline v1 {
 
-/// The clock of the core. It has no now(): callers pass the time, and the core cannot read a clock.
-/// Therefore a server, a simulation and a test drive the same object.
+/// The clock of the core. It has no now(): callers pass the time, so the core cannot read a clock.
+/// A server, a simulation and a test can therefore drive the same object.
 struct Clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -19,13 +19,13 @@ struct Clock {
 
 using Duration = Clock::duration;
 
-/// Time since an origin that the driver chooses. Within one engine, only differences have a
-/// meaning. An Interposer uses the origin of Unix time. It reads Unix time once at start, then
-/// follows the steady clock, and never steps. Policies on servers whose clocks agree to
-/// milliseconds can therefore keep common epochs without messages.
+/// Time since an origin that the driver chooses. An engine uses differences only. An Interposer's
+/// origin is that of Unix time: it reads Unix time once at start, then follows the steady clock,
+/// and never steps. If the servers' clocks agree to milliseconds, their policies can therefore keep
+/// common epochs without messages.
 using TimePoint = Clock::time_point;
 
-/// Means "never". It is later than every event.
+/// Never: later than every event.
 inline constexpr TimePoint kNever = TimePoint::max();
 
 /// Returns `t + d`, or kNever if the sum exceeds it. kNever plus `d` is kNever. Requires d >= 0.
@@ -39,12 +39,12 @@ using KeyView = std::string_view;
 /// Orders the changes of a lane. Zero means "none"; the first change gets 1.
 using Version = std::uint64_t;
 
-/// Orders the owners of a key: the fencing token. A pair (epoch, version) is newer than all pairs
-/// of a smaller epoch, for any versions.
+/// Orders the owners of a key: the fencing token. A pair (epoch, version) is newer than every pair
+/// with a smaller epoch, whatever its version.
 using Epoch = std::uint64_t;
 
-/// Names the keys that a writer owns as a whole, so that a store can fence them. An example is a
-/// lease's range of keys. The empty scope owns nothing. See `Store::Fence`.
+/// Names a set of keys with one owner, so that a store can fence them: for example a lease's range
+/// of keys. The empty scope has no keys. See `Store::Fence`.
 using Scope = std::string;
 
 /// Index of a lane: a set of keys that share a bottleneck in the store.
@@ -53,10 +53,11 @@ using LaneId = std::uint32_t;
 /// Names one attempt to write or read a batch. It is unique within an engine. Zero means "none".
 using BatchId = std::uint64_t;
 
-/// Index of a tenant: requests that share one account of a cache. 0: requests without a tenant.
+/// Index of a tenant: a group of requests whose use of a cache is counted together. 0: requests
+/// without a tenant.
 using TenantId = std::uint32_t;
 
-/// The owner that wrote a state, and its change that made the state.
+/// The owner that wrote a state, and the change that made it.
 struct Stamp {
   Epoch epoch = 0;
   Version version = 0;
