@@ -6,7 +6,7 @@
 
 namespace stout::internal {
 
-// A clock that never steps and counts the time that the machine is suspended, too.
+// Returns the time of a clock that never steps, and that also runs while the machine is suspended.
 inline TimePoint BootNow() {
   timespec time{};
   ::clock_gettime(CLOCK_BOOTTIME, &time);

@@ -9,7 +9,7 @@
 namespace stout::internal {
 namespace asio = boost::asio;
 
-/// The keepers of a context. It may outlive the context, for watches do.
+/// The keepers of a context. It may outlive the context, because watches may.
 class ContextWatch::List {
  public:
   auto Add(std::weak_ptr<HandlerKeeper> keeper) {
@@ -35,7 +35,7 @@ class ContextWatch::List {
  private:
   std::mutex mutex_;
   std::list<std::weak_ptr<HandlerKeeper>> keepers_;
-  bool ended_ = false;  // then places are gone over, and stay
+  bool ended_ = false;  // End() iterates over keepers_ then, so no element is erased
 };
 
 class ContextWatch::Service final : public asio::execution_context::service {

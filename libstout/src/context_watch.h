@@ -6,23 +6,23 @@
 
 namespace stout::internal {
 
-/// Keeps the handlers of callers until they run.
+/// An object that keeps callers' handlers until they run.
 ///
-/// A handler may own, through its captures, the object that keeps it. That cycle ends when the
-/// handler runs, or when it can never run.
+/// A handler's captures may own the object that keeps it. This cycle ends when the handler runs, or
+/// with Forget, when it can no longer run.
 class HandlerKeeper {
  public:
-  /// Destroys the handlers that are kept, unrun.
+  /// Destroys the kept handlers without running them.
   virtual void Forget() noexcept = 0;
 
  protected:
   ~HandlerKeeper() = default;
 };
 
-/// Lets a keeper forget its handlers when the context of their executor is destroyed, on the thread
-/// that destroys it. Asio's own I/O objects do the same through a service of the context.
+/// Calls HandlerKeeper::Forget when the executor's context is destroyed, on the thread that
+/// destroys it. Asio's own I/O objects do the same through a service of the context.
 ///
-/// Owner: the keeper itself. The watch does not extend its life.
+/// Owner: the keeper. The watch does not extend the keeper's life.
 /// Threads: any. It may be destroyed after the context.
 class ContextWatch {
  public:
@@ -35,7 +35,7 @@ class ContextWatch {
   class Service;
   class List;
 
-  const std::shared_ptr<List> list_;  // Shared with the context.
+  const std::shared_ptr<List> list_;  // shared with the context
   const std::list<std::weak_ptr<HandlerKeeper>>::iterator place_;
 };
 

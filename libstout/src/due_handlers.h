@@ -9,14 +9,14 @@
 
 namespace stout::internal {
 
-/// A handler of a user, and what it is called with.
+/// A user's handler and its argument.
 struct Due {
   UniqueFunction<void(ErrorCode)> reply;
   ErrorCode ec;
 };
 
-/// Runs the handlers that are due now. Handlers that they add wait for a turn of their own. So do
-/// the remaining handlers if one throws: `schedule()` is called if some remain.
+/// Runs the handlers that are due now. Handlers that they add, and those after a handler that
+/// throws, stay in `due`. If any stay, calls `schedule()`.
 template <typename Schedule>
 void RunDue(std::vector<Due>& due, const Schedule& schedule) {
   struct Guard {

@@ -33,7 +33,7 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   explicit State(const asio::any_io_executor& executor)
       : timer_(executor), ledger_(FirstEpoch()), leases_(executor), records_(executor) {}
 
-  // Runs `call(ledger, now)`, and hands out what has changed by it or by the time.
+  // Runs `call(ledger, now)`, and publishes the changes by the call and by the time.
   template <typename Call>
   void Do(Call call) {
     const std::lock_guard lock(mutex_);
@@ -71,8 +71,8 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
   Feed<RegistryTable>& records() { return records_; }
 
  private:
-  // False: a session is alive. A table that is created again has the same state, so services of
-  // both see one owner.
+  // Returns false if a session is alive. A table that is created again has the same State, so that
+  // services of the old and the new table see one owner.
   bool Clear() {
     const std::lock_guard lock(mutex_);
     const TimePoint now = BootNow();
@@ -88,13 +88,13 @@ class InProcessLeases::State : public std::enable_shared_from_this<State> {
     Arm(now);
   }
 
-  // Asio's timers may be used from any thread, one at a time: mutex_ is held.
+  // Requires mutex_, because only one thread at a time may use an Asio timer.
   void Arm(TimePoint now) {
     const TimePoint next = ledger_.NextExpiry();
     if (next == kNever) return;
     timer_.expires_after(next - now);
     timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& ec) {
-      if (ec) return;  // Armed anew, or closed.
+      if (ec) return;  // armed again, or closed
       const std::shared_ptr<State> self = weak.lock();
       if (self == nullptr) return;
       self->Do([](LeaseLedger& ledger, TimePoint now) { ledger.Expire(now); });
@@ -164,7 +164,7 @@ void InProcessLeases::Read(ReadHandler handler) { handler({}, state_->Read()); }
 
 LeaseService::Watch InProcessLeases::WatchRecords(Registry::TableHandler handler) {
   auto watch = state_->records().Watch(std::move(handler));
-  state_->Do([](LeaseLedger&, TimePoint) {});  // there may be nothing published yet
+  state_->Do([](LeaseLedger&, TimePoint) {});  // publishes the first table
   return watch;
 }
 

@@ -124,7 +124,7 @@ void Interposer::Impl::Stop(Errc why) {
   RequireStrand();
   if (closed_ != Errc::kOk) return;
   closed_ = why;
-  if (const auto work = work_.lock()) *work = {};  // what the store still does is of no interest
+  if (const auto work = work_.lock()) *work = {};  // do not wait for the store any more
   EndOpens(why);
   if (!engine_) return;
   why == Errc::kFenced ? engine_->Fence(Now()) : engine_->Close(Now());
@@ -171,7 +171,7 @@ void Interposer::Impl::Withdraw(Ticket ticket) {
   if (!engine_ || replies_[ticket.id].serial != ticket.serial) return;
   if (!engine_->Withdraw(ticket.index, ticket.id)) return;  // it is about to run
   const Reply withdrawn = Release(ticket.id);
-  ScheduleTurn();  // it may have been the last that a drain waited for
+  ScheduleTurn();  // a drain may have waited for this reply
 }
 
 Interposer::Interposer(const asio::any_io_executor& executor, Store& store, Application application,

@@ -22,11 +22,11 @@
 
 namespace stout::inline v1 {
 
-/// The driver of an Engine: it keeps the handlers and the buffers in flight, and decides nothing.
+/// The driver of an Engine. It keeps the handlers and the buffers in flight, and decides nothing.
 ///
-/// A *turn* polls the engine and carries out its effects. It runs after the handlers that changed
-/// something, so that their changes are sent in one batch. It also runs after each answer of the
-/// store, and when the timer expires.
+/// A *turn* polls the engine and carries out its effects. It runs after handlers that made changes,
+/// so that one batch sends all these changes. It also runs after each answer of the store, and when
+/// the timer expires.
 class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
                                public internal::HandlerKeeper,
                                internal::StateSource {
@@ -46,9 +46,9 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
 
   struct Kept {
     Reply reply;
-    std::uint64_t serial;  // 0: none is kept here
+    std::uint64_t serial;  // 0: no reply is kept here
   };
-  /// Names a reply that was kept, also after its id is another's.
+  /// Names a reply that was kept. It stays unique when another reply gets the same id.
   struct Ticket {
     internal::ReplyTable::Index index = internal::ReplyTable::kNone;
     internal::Pool<Kept>::Index id = internal::Pool<Kept>::kNone;
@@ -66,14 +66,15 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   void Drain(Reply done);
 
   void Stop(Errc why);
-  /// The owner is gone: nothing may be called but handlers that still wait. At once, for the
-  /// strand may have turns to run before it comes to Detach.
+  /// Records that the owner is gone: from now on only handlers that still wait may be called. It
+  /// must not wait for the strand, which may run turns before Detach.
   void Abandon() { abandoned_ = true; }
   void Detach() {
     Stop(Errc::kClosed);
     application_.reset();
   }
-  /// Destructors of what is kept may come back here: first all of it is out of the way.
+  /// Moves all handlers out before it destroys them, because their destructors may call this
+  /// object.
   void Forget() noexcept override;
 
   bool IsDirty(KeyView key) {
@@ -93,10 +94,10 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
 
  private:
-  // As what it is open, or is to be.
+  // The scope and epoch under which it is open, or is being opened.
   struct Ownership {
-    Scope scope{};    // empty: of nothing in particular
-    Epoch epoch = 0;  // of the scope; without one the store gives it
+    Scope scope{};    // empty: none
+    Epoch epoch = 0;  // the caller's; 0: the store gives one
 
     bool operator==(const Ownership&) const = default;
   };
@@ -113,10 +114,11 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   }
   Errc NotOpen() const { return closed_ == Errc::kOk ? Errc::kClosed : closed_; }
   TimePoint Now() const { return timer_.Now(); }
-  /// Keeps the context running while the store works: until its last handler is gone, or Stop.
+  /// Keeps the context running while the store works: until the store's last handler is gone, or
+  /// Stop.
   std::shared_ptr<boost::asio::any_io_executor> Working();
-  /// Null once the owner is gone. A caller of a member keeps a copy, because the member may destroy
-  /// the owner.
+  /// Returns null once the owner is gone. Keep the result while you call one of its members,
+  /// because the member may destroy the owner.
   std::shared_ptr<Application> GetApplication() const {
     return abandoned_ ? nullptr : application_;
   }
@@ -127,11 +129,11 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
 
   // --- Opening: interposer_open.cc
 
-  // The number of an attempt, if the store is to be asked: there is no answer yet, nor the same
-  // question under way.
+  // Returns the number of a new attempt if the store must be asked. Returns nullopt if the outcome
+  // is known, or the same attempt is under way.
   std::optional<std::uint64_t> BeginOpen(Ownership ownership, Reply done);
-  // The second step of OpenScope, unless the first step took too long. In that case a later attempt
-  // may have fenced the scope already, under an epoch that this one must not shut out.
+  // The second step of OpenScope. It does nothing if the first step took too long, because a later
+  // attempt may have fenced the scope already, and its epoch must not be shut out.
   void FenceScope(std::uint64_t attempt, Epoch epoch);
   static void PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
                          Epoch epoch);
@@ -147,7 +149,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   void Read(ReadBatch batch);
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
   void Later(Reply reply, ErrorCode ec);
-  // The text of the exception, if there was one in this turn.
+  // Returns the text of the exception that serialize threw in this turn, otherwise that of the
+  // errc.
   Diagnostics WhyRefused(const internal::KeyRefused& refused) const;
   void QueueHandlers();
 
@@ -161,22 +164,22 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   const EngineOptions options_;
   Ownership ownership_;
   std::unique_ptr<internal::Engine> engine_;  // null until open
-  Errc closed_ = Errc::kOk;                   // or kClosed or kFenced
-  TimePoint last_read_{};                     // that succeeded, or when it opened
-  TimePoint last_write_{};                    // likewise
+  Errc closed_ = Errc::kOk;                   // kOk, kClosed or kFenced
+  TimePoint last_read_{};                     // last successful answer, or the opening
+  TimePoint last_write_{};                    // last successful answer, or the opening
   std::size_t read_queue_ = 0;
   std::atomic<bool> abandoned_ = false;
-  bool forgotten_ = false;  // nothing is ever run again
+  bool forgotten_ = false;  // no handler runs any more
   std::weak_ptr<boost::asio::any_io_executor> work_;
 
   bool turn_scheduled_ = false;
   internal::Effects effects_;
   std::vector<KeyRef> refs_;                                   // scratch
-  std::vector<std::pair<std::string, std::string>> failures_;  // keys that serialize threw for, why
+  std::vector<std::pair<std::string, std::string>> failures_;  // keys, and why serialize threw
   internal::Pool<Kept> replies_;
   std::uint64_t last_serial_ = 0;
   internal::Pool<FetchHandler> fetches_;
-  std::vector<Reply> opens_;  // all of the same ownership
+  std::vector<Reply> opens_;  // all wait for the same attempt
   std::uint64_t open_attempt_ = 0;
   TimePoint open_by_ = kNever;
   std::vector<Reply> drains_;

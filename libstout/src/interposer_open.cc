@@ -48,7 +48,7 @@ void Interposer::Impl::OpenScope(Scope scope, Reply done) {
     if (!attempt) return;
     self->store().NewEpoch(
         [self, attempt = *attempt, work = self->Working()](ErrorCode ec, Epoch epoch) mutable {
-          if (!self) return;  // the second answer
+          if (!self) return;  // a second answer
           Impl& impl = *self;
           asio::post(impl.strand_, [self = std::move(self), attempt, ec, epoch] {
             ec ? self->Opened(attempt, ec, epoch) : self->FenceScope(attempt, epoch);
@@ -106,14 +106,14 @@ void Interposer::Impl::FenceScope(std::uint64_t attempt, Epoch epoch) {
 
 void Interposer::Impl::PostOpened(std::shared_ptr<Impl> self, std::uint64_t attempt, ErrorCode ec,
                                   Epoch epoch) {
-  if (!self) return;  // the second answer
+  if (!self) return;  // a second answer
   Impl& impl = *self;
   asio::post(impl.strand_,
              [self = std::move(self), attempt, ec, epoch] { self->Opened(attempt, ec, epoch); });
 }
 
 void Interposer::Impl::Opened(std::uint64_t attempt, ErrorCode ec, Epoch epoch) {
-  // Too late, it may be: a later attempt asks for another scope, or under another epoch.
+  // The answer may be too late: a later attempt may ask for another scope or epoch.
   if (opens_.empty() || attempt != open_attempt_) return;
   EndOpens(ec ? ec : OpenWithEpoch(epoch));
 }

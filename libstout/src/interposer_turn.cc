@@ -8,7 +8,7 @@
 
 #include "interposer_impl.h"
 
-// A turn of an interposer: what it sends to the store, and the handlers that it calls.
+// A turn of an interposer: it sends batches to the store, and calls handlers.
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
@@ -32,7 +32,7 @@ void Interposer::Impl::Turn() {
     QueueHandlers();
   }
   Arm(next);
-  // User code: the engine is consistent and no iterator is held.
+  // Runs user code: the engine is consistent here, and no iterator is held.
   RunDue(due_, [this] { ScheduleTurn(); });
 }
 
@@ -46,7 +46,7 @@ void Interposer::Impl::Write(WriteBatch batch) {
   const WriteBatch& reference = *owned;  // lives in the handler
   store().Write(reference, [self = shared_from_this(), work = Working(),
                             owned = std::move(owned)](WriteResult result) mutable {
-    if (!self) return;  // the second answer
+    if (!self) return;  // a second answer
     Impl& impl = *self;
     asio::post(impl.strand_, [self = std::move(self), owned = std::move(owned),
                               result = std::move(result)]() mutable {
@@ -80,7 +80,7 @@ void Interposer::Impl::Read(ReadBatch batch) {
 Serialized Interposer::Impl::Serialize(KeyView key, std::string& value) noexcept {
   try {
     return application_->serialize(key, value);
-  } catch (const std::exception& error) {  // whatever it is, it concerns this key alone
+  } catch (const std::exception& error) {  // any exception concerns this key only
     failures_.emplace_back(key, error.what());
   } catch (...) {
     failures_.emplace_back(key, "serialize threw an exception that is not a std::exception");
@@ -129,7 +129,8 @@ void Interposer::Impl::QueueHandlers() {
                     },
                     Errc::kLost});
   }
-  // First of all, or a handler could see a state that never was, and a SafeReply let it out.
+  // These run before all others. Otherwise a handler could see a refused state, and a SafeReply
+  // could let it out.
   std::rotate(due_.begin(), due_.begin() + before, due_.end());
   for (const RunReply& run : effects_.replies) {
     const auto id = static_cast<Pool<Kept>::Index>(run.id);

@@ -31,7 +31,7 @@ Errc ToErrc(const ErrorCode& ec) {
 
 }  // namespace
 
-/// The driver of a LeaseKeeper: it carries out what that asks for, and decides nothing.
+/// The driver of a LeaseKeeper. It carries out the keeper's actions, and decides nothing.
 class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, public HandlerKeeper {
  public:
   Impl(const asio::any_io_executor& executor, LeaseService& service, LeaseMember member,
@@ -94,11 +94,11 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     wanted_watch_.reset();
   }
 
-  // Other ranges are nobody's: a router may ask for any.
   Epoch EpochOf(RangeId range) const {
-    if (range >= owned_.size()) return 0;
-    // The order matters. A lost range is no longer in owned_ when a later session's time is seen.
-    // The clock is read last, so that time which passes in between counts.
+    if (range >= owned_.size()) return 0;  // a router may ask for any range
+    // The order of the three reads matters. If valid_until_ is that of a later session, a lost
+    // range is no longer in owned_. The clock is read last, so that the time between the reads
+    // counts.
     const TimePoint valid_until = valid_until_.load(std::memory_order_acquire);
     const Epoch epoch = owned_[range].load(std::memory_order_acquire);
     return BootNow() < valid_until ? epoch : 0;
@@ -111,8 +111,8 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   const LeaseWatcher& watcher() const { return *watcher_; }
 
  private:
-  // The entry for threads of other contexts. It is closed with the manager. From then on they must
-  // not touch the manager's executor, because it may be gone, too.
+  // The entry for threads of other contexts. It is closed when the manager is destroyed. From then
+  // on they must not touch the manager's executor, because it may be gone, too.
   class Gate {
    public:
     explicit Gate(Impl& impl) : impl_(&impl) {}
@@ -132,7 +132,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     Impl* impl_;
   };
 
-  // Runs `input(*this)` on the strand, and what follows from it.
+  // Runs `input(*this)` on the strand, then the actions that follow.
   template <typename Input>
   void Post(Input input) {
     asio::post(strand_, [self = shared_from_this(), input = std::move(input)]() mutable {
@@ -151,7 +151,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
     if (!detached_) Arm();
   }
 
-  // Ends first, then the time: see EpochOf.
+  // Writes owned_ before valid_until_: see EpochOf.
   void Publish() {
     for (RangeId id = 0; id < member_.ranges; ++id) {
       owned_[id].store(keeper_.HeldEpoch(id), std::memory_order_release);
@@ -236,12 +236,12 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   LeaseHandlers handlers_;
   LeaseKeeper keeper_;
   std::optional<LeaseWatcher> watcher_;  // from Watch() to Detach()
-  LeaseService::Watch wanted_watch_;     // likewise
+  LeaseService::Watch wanted_watch_;     // from Watch() to Detach()
   std::optional<ContextWatch> context_watch_;
   std::vector<UniqueFunction<void()>> leaving_;
   bool detached_ = false;
 
-  // For any thread: what the keeper said last.
+  // Copies of the keeper's state for any thread.
   std::vector<std::atomic<Epoch>> owned_;
   std::atomic<SessionId> session_ = 0;
   std::atomic<TimePoint> valid_until_{TimePoint()};

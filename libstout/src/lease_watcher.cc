@@ -9,7 +9,7 @@ struct LeaseWatcher::State {
   std::mutex mutex;
   Table table = std::make_shared<LeaseTable>();
 
-  std::mutex calling;  // Held while on_change runs.
+  std::mutex calling;  // held while on_change runs
   OnChange on_change;
 };
 

@@ -8,18 +8,18 @@
 namespace stout::internal {
 namespace {
 
-// Bytes that a block of `size` takes in glibc's heap, with its header.
+// Returns the bytes that a block of `size` takes in glibc's heap, with its header.
 constexpr std::size_t BlockBytes(std::size_t size) {
   return std::max<std::size_t>(32, (size + 8 + 15) / 16 * 16);
 }
 
-// The bytes that a string takes beside itself.
+// Returns the heap bytes of a string.
 std::size_t HeapBytes(const std::string& string) {
   static const std::size_t inside = std::string().capacity();
   return string.capacity() > inside ? BlockBytes(string.capacity() + 1) : 0;
 }
 
-// A value that is lent, except while a cache holds it: see ValueCache::Set and Drop.
+// A value that counts as lent, except while a cache holds it: see ValueCache::Set and Drop.
 struct Value {
   Value(std::string text, std::shared_ptr<Ledger> books)
       : bytes(std::move(text)), ledger(std::move(books)) {
@@ -29,7 +29,7 @@ struct Value {
   Value& operator=(const Value&) = delete;
   ~Value() { ledger->Subtract(SizeOf(bytes)); }
 
-  // Returns the bytes of a value: itself, the counts of its references, and the text.
+  // Returns the bytes of a value: the object, its reference counts, and the text.
   static std::size_t SizeOf(const std::string& text);
 
   const std::string bytes;
@@ -42,8 +42,8 @@ std::size_t Value::SizeOf(const std::string& text) {
 
 }  // namespace
 
-// The bytes that a key and its value take, with its share of the tables, which have two to four
-// cells and two pointers at most for each key.
+// Returns the bytes of a key and its value, with its share of the tables: two to four cells, and at
+// most two pointers per key.
 std::size_t ValueCache::SizeOf(const Node& node) {
   constexpr std::size_t kTables = 3 * KeyIndex::kCellBytes + 2 * sizeof(void*);
   const std::size_t value = node.entry.value ? Value::SizeOf(*node.entry.value) : 0;
@@ -60,7 +60,7 @@ ValueCache::Node* ValueCache::NodeOf(KeyView key, std::uint32_t hash) const {
   return slot == KeyIndex::kNone ? nullptr : nodes_[slot].get();
 }
 
-// If memory lacks, a hole is lost.
+// If memory runs out, a hole is lost.
 ValueCache::Node& ValueCache::Add(KeyView key, std::uint32_t hash) {
   auto node = std::make_unique<Node>();
   node->hash = hash;
@@ -124,8 +124,8 @@ void ValueCache::Enter(Node& node, const FetchOptions& options) {
   if (!options.counted) Observe(node, options.tenant, false);
   Stay(node);
   node.is_guest = full() && !Admits(options.tenant);
-  // Guests that were used are evicted first. So those that are read ahead displace others only
-  // until there are as many guests as the tenant reads ahead.
+  // Guests that were used are evicted first. Guests that are read ahead therefore displace other
+  // keys only until there are as many of them as the tenant reads ahead.
   if (node.is_guest && !options.ahead) node.segment = Node::Segment::kGuest;
 }
 
@@ -150,7 +150,7 @@ void ValueCache::Observe(Node& node, TenantId tenant, bool hit) {
   if (node.tenant != tenant) Account(node, tenant);
 }
 
-// Enters the node in the account of another tenant.
+// Charges the node to another tenant.
 void ValueCache::Account(Node& node, TenantId tenant) {
   const std::size_t bytes = node.bytes;
   Resize(node, 0);
@@ -165,7 +165,7 @@ void ValueCache::Resize(Node& node, std::size_t bytes) {
   node.bytes = bytes;
 }
 
-// The entry holds its value no longer; a caller may.
+// Releases the entry's value. From now on it counts as lent, because a caller may hold it.
 void ValueCache::Drop(Entry& entry) {
   if (!entry.value) return;
   ledger_->Add(Value::SizeOf(*entry.value));

@@ -20,7 +20,7 @@
 
 namespace stout::internal {
 
-/// Counts the bytes of values that are alive although no cache holds them.   Threads: any.
+/// Counts the bytes of values that callers hold and no cache holds.   Threads: any.
 class Ledger {
  public:
   explicit Ledger(std::shared_ptr<std::atomic<std::size_t>> all) : all_(std::move(all)) {}
@@ -40,20 +40,21 @@ class Ledger {
   const std::shared_ptr<std::atomic<std::size_t>> all_;
 };
 
-/// The newest states of keys in memory, in the order of a SegmentedLru. Keys that are dirty are
-/// never dropped: `is_dirty(KeyView)` reports them.
+/// The newest states of keys in memory, in the order of a SegmentedLru. A key for which
+/// `is_dirty(KeyView)` returns true is never dropped.
 ///
-/// Tenants share it. Once it is full, Admission decides which states that are read may enter;
-/// others are guests, and it decides again when a guest is used. It learns once the cache is half
-/// full. Changes always enter. Each state is in the account of the tenant that used it last.
+/// Tenants share it. Once it is full, Admission decides which states may enter when they are read.
+/// The other states are guests, and Admission decides again when a guest is used. Admission learns
+/// once the cache is half full. Changes always enter. A state is charged to the tenant that used it
+/// last.
 ///
-/// Absent keys are remembered too: asking twice reads the store once.
+/// Absent keys are remembered too, so that a second request for one does not read the store.
 /// Owner: a map.   Threads: none of its own; values may be released on any thread.
 class ValueCache {
  public:
   using Entry = KeyMap::Entry;
 
-  /// `max_bytes`: of keys, values, and values that callers still hold.
+  /// `max_bytes`: limit of keys, values, and values that callers still hold.
   ValueCache(std::size_t max_bytes, std::shared_ptr<std::atomic<std::size_t>> lent_by_all,
              std::shared_ptr<const Tenants> tenants)
       : max_bytes_(max_bytes),
@@ -65,11 +66,12 @@ class ValueCache {
   ValueCache& operator=(const ValueCache&) = delete;
   ~ValueCache();
 
-  /// Returns the key's state, or null. A state counts as a hit, unless the request was counted.
+  /// Returns the key's state, or null. A state counts as a hit, unless the request was counted
+  /// before.
   [[nodiscard]] const Entry* Use(KeyView key, const FetchOptions& options);
-  /// As Use, but is not counted.
+  /// As Use, but does not count.
   [[nodiscard]] const Entry* Find(KeyView key) const;
-  /// As Application::serialize. Requires a key that is here.
+  /// As Application::serialize. Requires that the key is in the cache.
   Serialized Serialize(KeyView key, std::string& out) const;
 
   /// Makes a value, which counts as lent until its last reference is gone or the cache holds it.
@@ -82,7 +84,7 @@ class ValueCache {
     MakeRoom(is_dirty);
     order_.Insert(node);
   }
-  /// Takes a state that was read. Counts as a miss, unless the request was counted.
+  /// Takes a state that was read. Counts as a miss, unless the request was counted before.
   template <typename IsDirty>
   void KeepRead(KeyView key, Entry entry, const FetchOptions& options, const IsDirty& is_dirty) {
     Node& node = Set(key, std::move(entry));
@@ -98,7 +100,7 @@ class ValueCache {
     }
   }
 
-  /// The options of a read of the store for a key that is not here.
+  /// Returns the options for a read of the store, for a key that is not in the cache.
   [[nodiscard]] FetchOptions ForStore(FetchOptions options) const {
     options.yields |= half_full() && admission_.Yields(options.tenant);
     return options;
@@ -116,7 +118,7 @@ class ValueCache {
   }
 
   struct Node : SegmentedLruElement {
-    bool is_guest = false;  // also on probation, until the request that read it uses it
+    bool is_guest = false;  // may be on probation until the request that read it uses it
     TenantId tenant = 0;
     Entry entry;
     KeyIndex::Slot slot = 0;  // in nodes_
@@ -124,13 +126,13 @@ class ValueCache {
     std::string key;
   };
 
-  /// Dirty keys met when room is needed before giving up.
+  /// Maximum number of dirty keys that MakeRoom passes before it gives up.
   static constexpr int kEvictionTries = 16;
 
   [[nodiscard]] static std::size_t SizeOf(const Node& node);
   [[nodiscard]] Node* NodeOf(KeyView key, std::uint32_t hash) const;
   Node& Add(KeyView key, std::uint32_t hash);
-  // Returns the key's node, which is in no order.
+  // Returns the key's node, which is then not in order_.
   Node& Set(KeyView key, Entry entry);
   void Enter(Node& node, const FetchOptions& options);
   [[nodiscard]] bool Admits(TenantId tenant) { return admission_.Admits(tenant, random_.Unit()); }
@@ -144,8 +146,8 @@ class ValueCache {
   [[nodiscard]] bool half_full() const { return bytes_ + ledger_->lent() > max_bytes_ / 2; }
   [[nodiscard]] bool full() const { return bytes_ + ledger_->lent() > max_bytes_; }
 
-  // To drop a key whose value a caller holds frees nothing, but the next one may. After a dirty key
-  // the protected segment is tried, because all others may be dirty.
+  // Dropping a key whose value a caller holds frees nothing, so the loop goes on. After a dirty
+  // key, the protected segment is tried next, because all keys of the others may be dirty.
   template <typename IsDirty>
   void MakeRoom(const IsDirty& is_dirty) {
     for (int tries = 0; full() && tries < kEvictionTries && !order_.empty();) {

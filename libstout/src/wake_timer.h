@@ -13,9 +13,9 @@ namespace stout::internal {
 
 /// The clock of a driver and its one timer.
 ///
-/// The time is Unix time that never steps: the system's clock, read once, and what the steady clock
-/// has counted since. Later corrections of the system's clock have no effect.
-/// Owner: a driver.   Threads: its strand.
+/// The time is Unix time that never steps: the system clock, read once, plus the time that the
+/// steady clock has counted since. Later corrections of the system clock have no effect. Owner: a
+/// driver.   Threads: its strand.
 class WakeTimer {
  public:
   explicit WakeTimer(const boost::asio::any_io_executor& strand) : timer_(strand) {}
@@ -24,7 +24,8 @@ class WakeTimer {
     return TimePoint(unix_start_ + (Steady::now() - steady_start_));
   }
 
-  /// Calls `fire` at `next`, unless a later call of Arm replaces it. `fire` keeps the driver alive.
+  /// Calls `fire` at `next`, unless a later call of Arm replaces it. `fire` must keep the driver
+  /// alive.
   template <typename Fire>
   void Arm(TimePoint next, Fire fire) {
     if (next == kNever) {  // an idle driver must not keep its context running
@@ -33,7 +34,7 @@ class WakeTimer {
       return;
     }
     next = std::min(next, Now() + kLongestWait);
-    if (next < armed_) {  // a timer that fires early costs one idle turn: never move it back
+    if (next < armed_) {  // it is never moved back, because firing early costs one idle turn only
       armed_ = next;
       timer_.expires_at(steady_start_ + (next.time_since_epoch() - unix_start_));
       timer_.async_wait([this, fire = std::move(fire)](ErrorCode ec) mutable {
@@ -47,7 +48,7 @@ class WakeTimer {
  private:
   using Steady = std::chrono::steady_clock;
 
-  /// The timer waits no longer at once: the sum of now and a time "never" far away would overflow.
+  /// The longest single wait. Without it, the expiry of a very distant time would overflow.
   static constexpr Duration kLongestWait = std::chrono::hours(24);
 
   boost::asio::steady_timer timer_;

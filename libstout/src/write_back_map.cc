@@ -11,8 +11,8 @@
 namespace stout::inline v1 {
 
 struct WriteBackMap::State : std::enable_shared_from_this<State> {
-  /// The Gets that wait for one read of the store: a read for each would have a copy of the state
-  /// for each. The handler of the read owns it.
+  /// The Gets that wait for one read of the store. They share the read, because separate reads
+  /// would return a copy of the state each. Owner: the handler of the read.
   using Waiting = std::vector<std::pair<FetchOptions, GetHandler>>;
 
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
@@ -38,7 +38,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     return stamp;
   }
 
-  // The store refused this value, so it must not be shown: the next Get reads the store.
+  // Drops a value that the store refused, so that the next Get reads the store.
   void Forget(KeyView key) {
     if (!interposer.IsDirty(key)) values.Erase(key);
   }
@@ -64,7 +64,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     const FetchOptions asked = values.ForStore(options);
     bool& yields = waiting->front().first.yields;
     if (joins) {
-      // The lane must not let this one wait as long as the first.
+      // The read must not yield any more, because this Get does not yield.
       if (yields && !asked.yields)
         interposer.Fetch(key, asked, [](ErrorCode, const StoredState&) {});
       yields = yields && asked.yields;
@@ -79,10 +79,10 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
           if (!self && !ec) ec = Errc::kClosed;
           if (self) self->EndRead(key, waiting->size());
           Entry entry = ec ? Entry{} : self->Learn(key, waiting->front().first, std::move(state));
-          // Each of the others has a turn of its own, because a handler may throw.
+          // Each other handler runs in a turn of its own, because a handler may throw.
           for (std::size_t i = 1; i < waiting->size(); ++i) {
             auto& [own, other] = (*waiting)[i];
-            own.counted = true;  // by the first
+            own.counted = true;  // with the first Get
             ec ? Fail(executor, other, ec) : self->Get(key, own, std::move(other));
           }
           waiting->front().second(ec, std::move(entry));
@@ -98,7 +98,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     waiting_gets -= gets;
   }
 
-  // A value that was put while the read was under way is newer than the value read.
+  // Returns the state that was read, or a newer one that was put during the read.
   Entry Learn(const std::string& key, const FetchOptions& options, StoredState read) {
     if (const Entry* const newer = values.Find(key)) return *newer;
     Entry entry{.value = nullptr, .stamp = read.stamp};
@@ -112,7 +112,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
                       "a WriteBackMap is used outside its strand: post the call to get_executor()");
   }
 
-  const std::size_t max_waiting_gets;  // beyond it none joins another's read
+  const std::size_t max_waiting_gets;  // beyond it a Get may not join a read
   std::size_t waiting_gets = 0;
   std::unordered_map<std::string, std::weak_ptr<Waiting>> reads;
   internal::ValueCache values;

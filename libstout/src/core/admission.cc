@@ -6,8 +6,8 @@
 namespace stout::inline v1 {
 namespace {
 
-// A tenant is active until the others have sent this many times as many requests as the cache has
-// keys. Guess: the cache has then forgotten the tenant, if the others were admitted.
+// A tenant is active until the other tenants have sent this number of requests per key of the
+// cache. Guess: if they were admitted, the cache has then forgotten the tenant.
 constexpr double kIdle = 4;
 // The weight of one key in the mean size of a key. Guess.
 constexpr double kSizeWeight = 1.0 / 64;
@@ -32,8 +32,7 @@ std::string_view NameOf(AdmissionReason reason) {
   return "";
 }
 
-// Most look-ups only count themselves, so that the processor can overlap the waits for memory of
-// several.
+// Most look-ups only count, so that the processor can overlap the cache misses of several look-ups.
 void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
   const auto hits = static_cast<double>(tenant.stats.hits - tenant.judged_hits);
   const double requests = hits + static_cast<double>(tenant.stats.misses - tenant.judged_misses);
@@ -49,8 +48,8 @@ void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
     recent_ /= 2;
     for (Tenant& each : tenants_) each.recent /= 2;
   }
-  // The hottest key may be in the sample or not, which changes the number of requests, but hardly
-  // that of misses. So misses are compared with the number that a fair sample would have (FAST'15,
+  // If the hottest key is in the sample, the number of requests is much larger, but hardly that of
+  // misses. Misses are therefore compared with the number of requests in a fair sample (FAST'15,
   // SHARDS-adj).
   tenant.expected += requests * tenant.ghost.rate();
   if (tenant.ghost.Touch(hash, bytes, capacity_) == false) ++tenant.missed;
@@ -98,7 +97,7 @@ bool Admission::IsActive(const Tenant& tenant) const {
   return static_cast<double>(requests_ - tenant.last) <= kIdle * Keys();
 }
 
-// The keys that the cache holds.
+// Returns the number of keys that the cache can hold.
 double Admission::Keys() const {
   return static_cast<double>(capacity_) / std::max(mean_bytes_, 1.0);
 }

@@ -8,13 +8,13 @@ namespace stout::inline v1 {
 namespace {
 
 constexpr double kHardlyQueued = 0.3;  // of a service
-constexpr double kStep = 0.1;          // of the size, by an answer
+constexpr double kStep = 0.1;          // change of the size by one answer
 constexpr double kLeast = 32;          // items
-constexpr double kLeastAlone = 4;      // the same, where the store's time is mine
+constexpr double kLeastAlone = 4;      // items, if this lane uses nearly all of the store's time
 constexpr std::size_t kMostFullInFlight = 64;
-// Part of the latency: a full batch costs at least that. If batches queue nevertheless, they grow
-// with the queue, as those of natural batching do. Then more batches would gain nothing, or the
-// known costs are wrong. Measured: 0.35 loses capacity on noisy stores.
+// A full batch costs at least this part of the latency. If batches queue, they therefore grow with
+// the queue, as in natural batching. In that case more batches would gain nothing, or the known
+// costs are wrong. Measured: 0.35 loses capacity on noisy stores.
 constexpr double kLatency = 0.5;
 
 }  // namespace

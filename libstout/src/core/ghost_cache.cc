@@ -26,7 +26,7 @@ std::optional<bool> GhostCache::Touch(std::uint64_t hash, std::size_t bytes, std
   const auto is_over = [&] {
     return static_cast<double>(bytes_) > rate_ * static_cast<double>(capacity);
   };
-  // Keys that have grown may need a larger sample.
+  // If keys have grown, the sample may have become too small.
   if (is_over() && places_.size() < max_keys_ / 4) rate_ = std::min(1.0, 2 * rate_);
   while (!recent_.empty() && is_over()) Drop(recent_.begin());
   return !is_new;

@@ -7,10 +7,10 @@
 
 namespace stout::internal {
 
-/// The hash of a key in the core's tables; it never leaves the process.
+/// Returns the hash of a key for the core's tables. It never leaves the process.
 ///
-/// Folded multiplication (as in wyhash): eight bytes a step, the product's halves mixed. For the
-/// short keys of a dirty table it takes a quarter of the instructions of std::hash.
+/// Folded multiplication, as in wyhash: it takes eight bytes per step and mixes the halves of the
+/// product. For short keys it needs a quarter of the instructions of std::hash.
 inline std::uint32_t HashOf(KeyView key) {
   constexpr std::uint64_t kFirst = 0x9e3779b97f4a7c15;
   constexpr std::uint64_t kSecond = 0xbf58476d1ce4e5b9;
@@ -27,7 +27,7 @@ inline std::uint32_t HashOf(KeyView key) {
   std::size_t left = key.size();
   std::uint64_t hash = left ^ kFirst;
   for (; left > 8; p += 8, left -= 8) hash = fold(hash ^ load(p, 8), kSecond);
-  // The last eight bytes again overlap what was read, which costs no branch per length.
+  // The last eight bytes may overlap bytes that were read before. This avoids a branch per length.
   const std::uint64_t tail = key.size() >= 8 ? load(p + left - 8, 8) : left > 0 ? load(p, left) : 0;
   hash = fold(hash ^ tail, kFirst);
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));

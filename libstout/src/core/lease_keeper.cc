@@ -5,11 +5,11 @@
 namespace stout::internal {
 namespace {
 
-// Renewals: two may be lost before the third is too late. The usual choice, as in Chubby.
+// Renewals per session time: two may be lost before the third is too late. As in Chubby.
 constexpr int kPeriods = 3;
-// A failed call is repeated four times in a renewal period.
+// A failed call is repeated this number of times in a renewal period.
 constexpr int kPauses = 4 * kPeriods;
-// The share of the ttl by which clocks may run apart: a hundred times what NTP lets them (500 ppm).
+// The share of the ttl by which clocks may run apart: a hundred times the limit of NTP (500 ppm).
 constexpr int kMargin = 20;
 
 }  // namespace
@@ -38,7 +38,7 @@ void LeaseKeeper::Leave(TimePoint now) {
 void LeaseKeeper::Suspend(TimePoint now) {
   suspended_ = true;
   if (stage_ == Stage::kMember) EndSession(true, now);
-  join_attempt_ = 0;  // A session that an attempt under way begins is left again.
+  join_attempt_ = 0;  // if an attempt under way begins a session, it is left again
   Advance(now);
 }
 
@@ -75,7 +75,7 @@ void LeaseKeeper::OnJoined(lease::Attempt attempt, Errc errc, SessionId session,
     join_attempt_ = 0;
     due_ = now + pause_;
   } else if (errc == Errc::kOk) {
-    actions_.push_back(lease::Leave{session});  // begun too late, nobody's
+    actions_.push_back(lease::Leave{session});  // it began too late: nothing uses it
   }
   Advance(now);
 }
@@ -83,7 +83,7 @@ void LeaseKeeper::OnJoined(lease::Attempt attempt, Errc errc, SessionId session,
 void LeaseKeeper::OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now) {
   if (session == session_ && stage_ == Stage::kMember) {
     if (errc == Errc::kOk) {
-      // An answer that comes after our time was over comes too late: all is lost already.
+      // If the answer arrives after valid_until_, all ranges are lost already.
       if (now < valid_until_) valid_until_ = std::max(valid_until_, sent + lease_);
     } else if (errc == Errc::kFenced) {
       EndSession(false, now);
@@ -109,7 +109,7 @@ void LeaseKeeper::OnAcquired(lease::Attempt attempt, RangeId id, Errc errc,
     } else if (errc != Errc::kOk || !epoch) {
       Rest(&range, now + pause_);
     } else if (wants_to_leave_ || rightful_[id] == Rightful::kAnothers) {
-      SendRelease(id, *epoch, now);  // The application need not know.
+      SendRelease(id, *epoch, now);  // the application never saw the range
     } else {
       range = {Holding::kHeld, *epoch};
       actions_.push_back(lease::Acquired{id, *epoch});
@@ -125,9 +125,10 @@ void LeaseKeeper::OnReleased(lease::Attempt attempt, RangeId id, Errc errc, Time
     if (errc == Errc::kFenced) {
       EndSession(false, now);
     } else if (errc == Errc::kOk) {
-      // The table will say so later; until then it must not be taken for held.
+      // The table will show the release later. Until then the range must not count as held.
       if (Known(id) && Known(id)->epoch == range.epoch) table_.ranges[id].reset();
-      // No other member takes a range of ours. We may give it up again at once: hence the pause.
+      // No other member takes a range that should be ours. We may have to give it up again at once,
+      // so we pause first.
       Rest(&range, rightful_[id] == Rightful::kAnothers ? TimePoint() : now + pause_);
     } else {
       range.due = now + pause_;
@@ -187,7 +188,7 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
     case Holding::kHeld:
     case Holding::kHandingOver:
       if (Known(id) && Known(id)->epoch > range.epoch && Known(id)->session != session_) {
-        // Epochs only grow: another has it, however that came.
+        // Epochs only grow, so another member has the range.
         Rest(&range, now + pause_);
         actions_.push_back(lease::Lost{id});
       } else if (range.holding == Holding::kHeld &&
@@ -205,7 +206,7 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
 void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
   if (now < ranges_[id].due) return;
   const bool wanted = !wants_to_leave_ && rightful_[id] == Rightful::kOurs;
-  // The answer to an earlier attempt was lost: an Acquire would be answered with its epoch.
+  // The answer to an earlier Acquire was lost. If it is repeated, it answers the epoch.
   const bool left_over = Known(id) && Known(id)->session == session_;
   if (wanted && (!Known(id) || left_over)) {
     SendAcquire(id, now);
@@ -224,7 +225,7 @@ void LeaseKeeper::SendAcquire(RangeId id, TimePoint now) {
 }
 
 void LeaseKeeper::SendRelease(RangeId id, Epoch epoch, TimePoint now) {
-  const bool again = ranges_[id].holding == Holding::kReleasing;  // hence of the same epoch
+  const bool again = ranges_[id].holding == Holding::kReleasing;  // so under the same epoch
   const lease::Attempt attempt = again ? ranges_[id].attempt : next_attempt_++;
   ranges_[id] = {Holding::kReleasing, epoch, attempt, now + period_};
   actions_.push_back(lease::Release{attempt, session_, id, epoch});
@@ -251,7 +252,7 @@ void LeaseKeeper::EndSession(bool tell, TimePoint now) {
     if (HeldEpoch(id) != 0) actions_.push_back(lease::Lost{id});
     Rest(&ranges_[id], TimePoint());
   }
-  // So that others, and we, need not wait for the service's own count.
+  // Otherwise all members would have to wait until the service ends the session.
   if (tell) actions_.push_back(lease::Leave{session_});
   session_ = 0;
   valid_until_ = TimePoint();
@@ -265,7 +266,7 @@ LeaseKeeper::Rightful LeaseKeeper::Judge(RangeId id) const {
   const auto is_member = [&members = table_.members](const std::string& address) {
     return std::binary_search(members.begin(), members.end(), address);
   };
-  // A table of before we joined says nothing of us.
+  // A table from before this member joined does not list it.
   if (!is_member(address_)) return Rightful::kNotKnown;
   const auto wanted = wanted_.find(id);
   const std::string& owner = wanted != wanted_.end() && is_member(wanted->second)

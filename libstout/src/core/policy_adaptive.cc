@@ -55,19 +55,18 @@ constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items
 constexpr double kMostGathered = 2;             // times the items; two open the guard
 constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
 constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
-constexpr double kLeastService = 0.3;           // of the idle latency, where costs are in doubt
+constexpr double kLeastService = 0.3;           // of the idle latency, if costs are in doubt
 constexpr double kShortQueue = 0.5;             // of the best queue: hardly a queue
 constexpr std::size_t kMostInFlight = 64;
-constexpr double kOthersSync =
-    0.3;  // of the idle latency: a sync of others' that a batch waited for
+constexpr double kOthersSync = 0.3;    // of the idle latency: a wait for other servers' syncs
 constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
-constexpr double kEnoughPairs = 8;     // until then more are sent
+constexpr double kEnoughPairs = 8;     // below it, more batches are cut
 constexpr double kAskAgain = 3;        // times the cycle at the last pair
 constexpr double kLearningProbeShare = 0.25;
 
-/// Two numbers in [0, 1) that differ between servers and answers: policies draw no random numbers,
-/// but the nanosecond of an answer is as good.
+/// Two numbers in [0, 1) that differ between servers and answers. Policies draw no random numbers,
+/// so the nanosecond of the answer is the seed.
 struct Dice {
   explicit Dice(TimePoint now) {
     SplitMix64 bits(static_cast<std::uint64_t>(now.time_since_epoch().count()));
@@ -109,7 +108,7 @@ Decision Adaptive::Observe(const BatchSample& sample) {
   }
   if (sample.part != BatchPart::kWhole) LearnPair(sample);
   full_.Open();
-  if (sample.part != BatchPart::kRest) LearnBatch(sample);  // a rest queued behind its probe
+  if (sample.part != BatchPart::kRest) LearnBatch(sample);  // a kRest queued behind its kProbe
   return Decide(sample.done);
 }
 
@@ -133,9 +132,9 @@ void Adaptive::LearnPair(const BatchSample& part) {
   const double latency = Seconds(part.latency());
   recent_.service = store_.cost().Of(pair->items);
   if (store_.pairs() > 1.5 && store_.Together() >= 1) {
-    EndPoliteness(latency);  // the store serves many at once: there is no queue to keep short
+    EndPoliteness(latency);  // the store serves many batches at once, so there is no queue
   } else if (pair->apart > 0.25 * (cycle_.value() + latency)) {
-    EndPoliteness(recent_.service / 2);  // this share of the store's time is mine: nearly alone
+    EndPoliteness(recent_.service / 2);  // this lane has the store nearly alone
   }
   recent_.idle = store_.IdleLatency(pair->items);
 }
@@ -144,7 +143,7 @@ void Adaptive::LearnBatch(const BatchSample& sample) {
   const auto items = static_cast<double>(sample.items);
   const double latency = std::max(1e-9, Seconds(sample.latency()));
   const bool small = sample.items <= 2;
-  // Several answers in one round trip are one piece of news.
+  // Several answers in one round trip count as one.
   const double since =
       std::max(std::min(cycle_.value(), 4 * latency), Seconds(sample.done - last_done_));
   const double weight = std::clamp(since / latency, 1e-3, 1.0);
@@ -184,15 +183,16 @@ void Adaptive::EndPoliteness(double cycle) {
 
 // --- The law ------------------------------------------------------------------------------------
 
-/// How much of a batch's cost more batches would repeat. (The law wants it as it is; its cube root
-/// allows for servers in step, who queue less than servers at random.)
+/// Returns the share of a batch's cost that does not depend on its size. (The law requires the
+/// share itself. Its cube root allows for servers in step, which queue less than servers at
+/// random.)
 double Adaptive::FixedShare() const {
   if (store_.pairs() <= 3 || recent_.service <= 0) return 1;
   return std::max(kLeastFixedShare,
                   std::cbrt(std::min(1.0, store_.cost().fixed() / recent_.service)));
 }
 
-/// The queue at which `cycle` would be right: the law solved for the queue.
+/// Returns the queue for which `cycle` is best: the law, solved for the queue.
 double Adaptive::BestQueue(double cycle) const {
   const double service =
       store_.pairs() < 5 ? recent_.idle : std::max(recent_.service, kLeastService * recent_.idle);
@@ -216,7 +216,8 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   const double delay = latency - idle;
   double queue = std::min(delay, std::exchange(recent_.newest_delay, delay));
   if (sample.in_flight > 1 && !Overlaps()) {
-    // Behind full batches of mine I queue for myself: that is no reason for a longer cycle.
+    // The batch may have queued behind this lane's own full batches, which is no reason for a
+    // longer cycle.
     queue = std::min(queue, BestQueue(cycle));
   }
   const double step = options_.weight * weight;
@@ -235,13 +236,14 @@ void Adaptive::Adjust(const BatchSample& sample, double items, double latency, d
   cycle_.Set(std::max(cycle, LeastCycle()));
 }
 
-/// Returns true if a batch is wanted before the last one could be answered.
+/// Returns true if the cycle is shorter than the time in which a batch can be answered.
 bool Adaptive::Overlaps() const {
   return cycle_.value() < options_.pipelined * store_.LeastLatency(recent_.items);
 }
 
-/// Batches of mine that follow each other faster than they are served queue behind each other.
-/// (What servers side by side can do beyond that is left to full batches.)
+/// Returns the shortest cycle. If the lane's batches followed each other faster than they are
+/// served, they would queue behind each other. (Full batches use the further capacity of a parallel
+/// store.)
 double Adaptive::LeastCycle() const {
   return std::max(std::min(recent_.service, recent_.idle),
                   recent_.idle / static_cast<double>(kMostInFlight));
@@ -252,15 +254,17 @@ double Adaptive::LeastCycle() const {
 Adaptive::Choice Adaptive::Choose() const {
   if (answers_ == 0) return {Regime::kStarting, Reason::kUnknownCosts};
   if (start_.active()) return {Regime::kStarting, Reason::kPoliteStart, 1};
-  // A cycle without costs would take one's own items for a queue, and run away.
+  // Without known costs, the law would take the cost of the lane's own items for a queue, and the
+  // cycle would grow without end.
   if (store_.pairs() < 1) return {Regime::kNatural, Reason::kUnknownCosts};
-  // Natural batching would wait for the sync of the other servers, and then for its own: two groups
-  // of servers take turns. With two in flight, half of the changes do not wait for the other group.
+  // In natural batching two groups of servers would take turns: a batch waits for the sync of the
+  // other group, then for its own. With two in flight, half of the changes do not wait for the
+  // other group.
   if (store_.SharesSyncs() && recent_.others_sync > kOthersSync) {
     return {Regime::kSharedSync, Reason::kOthersSync};
   }
-  // The limit leaves out scatter. If a busy store causes the delays, more batches in flight would
-  // keep it busier still.
+  // The limit does not include scatter. If a busy store causes the delays, more batches in flight
+  // would make it busier still.
   if (Overlaps() && recent_.latency < options_.no_delay * store_.LeastLatency(recent_.items) &&
       !store_.SharesSyncs()) {
     return {Regime::kPipelined, Reason::kLongRoundTrip};
@@ -268,7 +272,7 @@ Adaptive::Choice Adaptive::Choose() const {
   return ChoosePause();
 }
 
-/// How much of the pause is worth it: all where a queue is shared with others, none where a pause
+/// Chooses the share of the pause: 1 if the lane shares a queue with other servers, 0 if a pause
 /// could only hurt.
 Adaptive::Choice Adaptive::ChoosePause() const {
   if (cycle_.value() <= recent_.idle) return {Regime::kNatural, Reason::kNoQueue};
@@ -293,9 +297,9 @@ Adaptive::Choice Adaptive::ChoosePause() const {
           share};
 }
 
-/// Share of the batches that are cut in two. It is large while little is known, and again before a
-/// cycle grows far beyond the cycle at the last pair. The more the answers scatter, the more pairs
-/// are needed.
+/// Returns the share of the batches that are cut in two. It is large while little is known, and
+/// again when the cycle has grown far beyond the cycle at the last pair. The more the answers
+/// scatter, the more pairs are needed.
 double Adaptive::ProbeShare() const {
   if (start_.active() || cycle_.value() > kAskAgain * probed_cycle_) return 1;
   const double enough = kEnoughPairs * (1 + options_.doubt * store_.scatter());
@@ -313,7 +317,7 @@ Decision Adaptive::Decide(TimePoint now) const {
   decision.full_window = full_.window();
   switch (choice.regime) {
     case Regime::kSharedSync:
-      // One long sync makes no long interval: the store would stand still after it.
+      // One long sync must not cause a long interval, because the store would then be idle.
       decision.interval =
           FromSeconds(kSyncSpacing * std::min(recent_.latency, recent_.newest_latency));
       decision.window = 2;

@@ -48,15 +48,15 @@ class PolicyOption {
   std::string_view name;
   std::string_view help;
 
-  /// Returns true if `text` is a value in range, and then stores it.
+  /// Stores the value of `text` and returns true, or returns false if it is no value in range.
   bool Read(std::string_view text, Options& into) const {
     return std::visit([&](const auto& kind) { return kind.Read(text, into); }, kind_);
   }
-  /// Returns the text that Read takes; empty for a shorthand.
+  /// Returns the text that Read accepts; empty for a shorthand.
   [[nodiscard]] std::string Show(const Options& options) const {
     return std::visit([&](const auto& kind) { return kind.Show(options); }, kind_);
   }
-  /// "0.001 ... 1".
+  /// Returns the range as text: "0.001 ... 1".
   [[nodiscard]] std::string Range() const {
     return std::visit([&](const auto& kind) { return kind.Range(); }, kind_);
   }

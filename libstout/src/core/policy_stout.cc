@@ -97,7 +97,7 @@ Duration Stout::IntervalAt(TimePoint sent) const {
   for (std::size_t back = 1; back < steps_.size() && steps_[step].since > sent; ++back) {
     step = (newest_step_ + steps_.size() - back) % steps_.size();
   }
-  // A batch older than all kept steps, or than the first step, gets the oldest one.
+  // If the batch is older than all kept steps, or than the first step, the oldest step applies.
   return steps_[step].interval > Duration::zero() ? steps_[step].interval : interval();
 }
 

@@ -6,7 +6,7 @@
 namespace stout::inline v1 {
 namespace {
 
-constexpr double kSteady = 0.3;    // two latencies that differ by less agree
+constexpr double kSteady = 0.3;    // two latencies agree if they differ by less than this share
 constexpr double kDraining = 0.7;  // of the least latency: the queue still drains
 
 }  // namespace

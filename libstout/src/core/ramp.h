@@ -4,7 +4,7 @@
 
 namespace stout::internal {
 
-/// Rises from 0 to 1 while x rises from `from` to `to`.
+/// A function of x that rises from 0 to 1 while x rises from `from` to `to`.
 struct Ramp {
   double from;
   double to;

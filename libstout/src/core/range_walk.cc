@@ -12,10 +12,10 @@
 namespace stout::internal {
 namespace {
 
-// While the process is stopped, a copy seems to take long.
+// If the process is stopped meanwhile, a copy seems to take long, so the pause has a limit.
 constexpr Duration kLongestRest = std::chrono::seconds(2);
 
-// The same call will fail in the same way.
+// Returns true if a repeated call would fail in the same way.
 bool IsFinal(Errc errc) {
   return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kCorrupt;
 }
@@ -67,7 +67,7 @@ void RangeWalk::SendScan(TimePoint now) {
       range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, scans_values()}});
 }
 
-// The call under way was answered. If it failed, `step` repeats it later.
+// Ends the call under way, which was answered. If it failed, `step` repeats it later.
 bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
   attempt_ = 0;
   if (errc == Errc::kOk) {
@@ -96,7 +96,7 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
   NextPage(now);
 }
 
-// Chooses keys that must be settled, as soon as enough are found.
+// Chooses the keys that must be settled, once enough are found.
 void RangeWalk::NextPage(TimePoint now) {
   const std::size_t keys = copies_scanned() ? options_.copy_keys : options_.page_keys;
   const bool enough = found_.size() >= keys || found_bytes_ >= options_.copy_bytes || !cursor_;
@@ -120,8 +120,8 @@ void RangeWalk::NextPage(TimePoint now) {
   StartSettling(now);
 }
 
-// A strong read would find the same. If the key has changed since the scan, the change goes to the
-// target anyway, and is newer.
+// Returns true if the scanned state can be copied, because a strong read would return the same. If
+// the key has changed since the scan, the target gets the change anyway, and it is newer.
 bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
   return copies_scanned() && state.errc == Errc::kOk && set_.IsSettled(state.stamp);
 }
@@ -154,7 +154,7 @@ void RangeWalk::StartSettling(TimePoint now) {
   SettleSlice(now);
 }
 
-// Settles the next keys of the page. Those for which this failed come last.
+// Settles the next keys of the page. Keys for which this failed come last.
 void RangeWalk::SettleSlice(TimePoint) {
   due_ = kNever;
   slice_bytes_ = 0;
@@ -250,7 +250,7 @@ void RangeWalk::Change(std::size_t index, StoredState state) {
   actions_.push_back(range::Change{last_attempt_, page_[index].key, std::move(state)});
 }
 
-// A slice is settled: copy, then the next slice, the next page, the next pass.
+// Continues after a settled slice: with a copy, the next slice, the next page, or the next pass.
 void RangeWalk::NextStep(TimePoint now) {
   due_ = kNever;
   if (result_ != Result::kRuns) return;
@@ -293,7 +293,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
   if (IsFinal(errc)) {
     if (copying_ == 1) return Fail(target_, copies_.front().key, errc);
     copy_items_ = copying_ / 2;
-    awaited_.reset();  // it has answered
+    awaited_.reset();  // the member has answered
     return SendCopy(now);
   }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;
@@ -320,7 +320,7 @@ void RangeWalk::OnMembersChanged(TimePoint now) {
   std::erase_if(passes_, gone);
   if (passes_.empty()) {
     result_ = Result::kDone;
-  } else if (gone(scanned)) {  // go on with the next member
+  } else if (gone(scanned)) {  // continue with the next member
     unsettled_.clear();
     settling_.clear();
     StartPass(now);

@@ -9,11 +9,11 @@
 namespace stout::internal {
 namespace {
 
-// A batch of reads that yield has at most a sixteenth of max_reads_in_flight, but this many keys in
-// any case. Guess: few enough to take little memory and time, enough to share a round trip.
+// A batch of reads that yield has at most a sixteenth of max_reads_in_flight, or kFewKeys if that
+// is more. Guess: few enough to take little memory and time, enough to share a round trip.
 constexpr std::size_t kYieldingPart = 16;
 constexpr std::size_t kFewKeys = 16;
-// The longest pause. Guess: far less than a member's time-out or the deadline of a read.
+// The longest pause. Guess: far less than a member's timeout or the deadline of a read.
 constexpr Duration kLongestYieldPause = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -56,7 +56,7 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
   if (slot != kNone) {
     ++joined_;
     Entry& entry = entries_[slot];
-    if (entry.fetches.empty()) {  // the first had expired
+    if (entry.fetches.empty()) {  // the first fetch had expired
       entry.asked = now;
       ages_.push_back({now, slot, entry.birth});
     }
@@ -124,7 +124,7 @@ void ReadLane::Erase(Slot slot) {
 }
 
 void ReadLane::ServeLocally(StateSource& source, TimePoint now) {
-  // A key may have become durable since it was queued; the application may hold it no longer.
+  // A key may have become durable since it was queued. The application may then have dropped it.
   for (Local& local : std::exchange(local_, {})) {
     if (!writes_.Contains(local.key)) {
       Join(local.key, local.fetch, now, local.options);
@@ -243,7 +243,7 @@ ReadLane::Attempt* ReadLane::SendFirst(std::deque<Slot>& queue, std::size_t limi
     entry.in_flight = true;
     entry.overtaken = false;
     batch.keys.push_back(entry.key);
-    if (entry.tenant != 0) batch.tenants.resize(batch.keys.size() - 1);  // those before are of 0
+    if (entry.tenant != 0) batch.tenants.resize(batch.keys.size() - 1);  // earlier keys: tenant 0
     if (entry.tenant != 0 || !batch.tenants.empty()) batch.tenants.push_back(entry.tenant);
     attempt.slots.push_back(slot);
     attempt.sample.bytes += entry.key.size();
@@ -305,7 +305,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
     const Slot slot = attempt.slots[i];
     Entry& entry = entries_[slot];
     entry.in_flight = false;
-    if (entry.fetches.empty()) {  // they had failed
+    if (entry.fetches.empty()) {  // all of them had failed
       Erase(slot);
     } else if (writes_.Contains(entry.key)) {
       AnswerLocally(slot);
@@ -325,7 +325,7 @@ void ReadLane::Finish(Attempt attempt, ReadResult result, TimePoint now) {
   if (was_held_back || (!attempt.yields && !unread.empty())) pacer_.OnReopen(now);
 }
 
-// Returns whether the lane may send again after it was held back.
+// Takes the sample of an answered batch. Returns true if the lane was held back until now.
 bool ReadLane::Observe(const Attempt& attempt, TimePoint now) {
   const bool had_no_room = !HasRoom(others_in_flight() + 1, reading_);
   reading_ -= attempt.slots.size();
@@ -341,7 +341,7 @@ void ReadLane::SetPause(TimePoint now) {
   yield_until_ = SaturatingAdd(now, Duration(static_cast<Duration::rep>(std::min(pause, most))));
 }
 
-// Records whether others were in flight until now.
+// Records whether other reads were in flight until now.
 void ReadLane::CountBeside(bool others, TimePoint now) {
   if (others) beside_ += now - beside_until_;
   beside_until_ = now;

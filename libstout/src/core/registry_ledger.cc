@@ -41,7 +41,7 @@ RegistryTable RegistryLedger::Table(const LeaseLedger& leases) const {
   RegistryTable table;
   for (const auto& [key, record] : records_) {
     if (record.session != 0 && !leases.Alive(record.session)) continue;
-    (void)Place(key, record.value, record.revision, &table);  // it fits: WhyInvalid has seen it
+    (void)Place(key, record.value, record.revision, &table);  // WhyInvalid has checked that it fits
   }
   return table;
 }

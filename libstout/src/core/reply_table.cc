@@ -11,7 +11,8 @@ ReplyTable::Index ReplyTable::RegisterFlush(ReplyId id, TimePoint now) {
 ReplyTable::Index ReplyTable::Add(ReplyId id, TimePoint now, bool is_flush) {
   const Index index = replies_.Take();
   Queue& queue = is_flush ? flushes_ : queue_;
-  // Field by field: a temporary would be written in words and read back in vectors, which stalls.
+  // Fields are set one by one: a temporary would be written in words and read in vectors, which
+  // stalls the processor.
   Reply& reply = replies_[index];
   reply.id = id;
   reply.registered = now;
@@ -57,7 +58,7 @@ void ReplyTable::Seal(Index reply, Errc errc, TimePoint now) {
 
 void ReplyTable::Settle(Ring ring, Version version, Errc errc, TimePoint now) {
   if (ring == kNone) return;
-  // Ending a reply may take further waits out of this ring: look at its head afresh each time.
+  // The end of a reply may remove more waits from this ring, so the head is read each time.
   for (Index wait = waits_[ring].next; wait != ring && waits_[wait].version <= version;
        wait = waits_[ring].next) {
     EndWait(wait, errc, now);
@@ -80,7 +81,7 @@ void ReplyTable::Unlink(Index index) {
   wait.reply = kNone;
 }
 
-// One key of a reply is settled. The wait stays in the reply's chain until the reply ends.
+// Ends the wait for one key. It stays in the reply's chain until the reply ends.
 void ReplyTable::EndWait(Index wait, Errc errc, TimePoint now) {
   const Index index = waits_[wait].reply;
   Unlink(wait);

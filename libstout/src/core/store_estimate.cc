@@ -15,11 +15,11 @@ using internal::Seconds;
 constexpr Ramp kTogether = {0.3, 0.5};  // share of the pairs
 constexpr double kAtOnce = 0.1;         // of a service: answers this close came together
 constexpr double kSameSync = 0.05;      // of the idle latency: answers this close had one sync
-// Weight of a pair that was answered together. It tells more than others: servers in turn do not do
-// it.
+// Weight of a pair that was answered together. It is stronger evidence than other pairs, because a
+// store that serves in turn never does it.
 constexpr double kTogetherWeight = 0.5;
-// Mean deviations between the least idle latency and the mean. Measured: 1.5 takes noise for a
-// queue, 3.5 takes a queue for noise.
+// Distance between the least idle latency and the mean, in mean deviations. Measured: 1.5 takes
+// noise for a queue, 3.5 takes a queue for noise.
 constexpr double kScatter = 2.3;
 
 }  // namespace
@@ -39,7 +39,7 @@ std::optional<StoreEstimate::Pair> StoreEstimate::LearnPair(const BatchSample& p
                (together - together_);
   const double same = together > 0 && std::abs(apart) <= kSameSync * IdleLatency(1) ? 1 : 0;
   same_sync_ += std::max(0.25, 1 / cost_.samples()) * (same - same_sync_);
-  if (cost_.samples() > 2) {  // two points lie on any line
+  if (cost_.samples() > 2) {  // a line fits two points always
     const double off = std::abs(apart - cost_.Of(items)) / IdleLatency(items);
     scatter_ += std::max(0.02, 1 / (cost_.samples() - 1)) * (std::min(1.0, off) - scatter_);
   }
