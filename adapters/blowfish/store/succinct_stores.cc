@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 #include "blowfish/index/key_stream.h"
@@ -46,6 +47,7 @@ void SuccinctStores::Add(MergedFile file) {
                     .store = std::move(file.store),
                     .hidden = HiddenRecords(store.records()),
                     .reader = std::make_unique<ValueReader>(store)});
+  Sum();
 }
 
 void SuccinctStores::HideReplaced() {
@@ -85,7 +87,24 @@ std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(FileRu
                                files_.begin() + static_cast<std::ptrdiff_t>(run.last));
   files_.insert(at, std::make_move_iterator(others.files_.begin()),
                 std::make_move_iterator(others.files_.end()));
+  Sum();
   return gone;
+}
+
+void SuccinctStores::Sum() {
+  sums_ = {};
+  for (const File& file : files_) {
+    SuccinctStore& store = *file.store;
+    const LayerLadder ladder(store.index());
+    sums_.records += store.records();
+    sums_.file_bytes += store.file_bytes();
+    // A file without records has none, and one with blocks.
+    sums_.layers = std::max(sums_.layers, ladder.layers());
+    sums_.layer_bytes += ladder.bytes();
+    sums_.next_layer_bytes += ladder.next_bytes();
+    sums_.finest_layer_bytes += ladder.finest_bytes();
+    sums_.filling = sums_.filling || IsFilling(store);
+  }
 }
 
 std::vector<std::string> SuccinctStores::names() const {
@@ -105,22 +124,10 @@ std::vector<FileFill> SuccinctStores::fills() const {
   return fills;
 }
 
-std::uint64_t SuccinctStores::records() const {
-  std::uint64_t records = 0;
-  for (const File& file : files_) records += file.store->records();
-  return records;
-}
-
 std::uint64_t SuccinctStores::hidden() const {
   std::uint64_t hidden = 0;
   for (const File& file : files_) hidden += file.hidden.count();
   return hidden;
-}
-
-std::uint64_t SuccinctStores::file_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const File& file : files_) bytes += file.store->file_bytes();
-  return bytes;
 }
 
 std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Share(FileRun run) const {
@@ -222,30 +229,6 @@ bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
 
 // --- Layers --------------------------------------------------------------------------------------
 
-std::uint64_t SuccinctStores::SumOnLadders(std::uint64_t (LayerLadder::*bytes)() const) const {
-  std::uint64_t sum = 0;
-  for (const File& file : files_) sum += (LayerLadder(file.store->index()).*bytes)();
-  return sum;
-}
-
-// A file without records has none, and one with blocks.
-std::size_t SuccinctStores::layers() const {
-  std::size_t layers = 0;
-  for (const File& file : files_)
-    layers = std::max(layers, LayerLadder(file.store->index()).layers());
-  return layers;
-}
-
-std::uint64_t SuccinctStores::layer_bytes() const { return SumOnLadders(&LayerLadder::bytes); }
-
-std::uint64_t SuccinctStores::next_layer_bytes() const {
-  return SumOnLadders(&LayerLadder::next_bytes);
-}
-
-std::uint64_t SuccinctStores::finest_layer_bytes() const {
-  return SumOnLadders(&LayerLadder::finest_bytes);
-}
-
 bool SuccinctStores::AddLayer() {
   const std::size_t before = layers();
   SetLayers(before + 1);
@@ -258,30 +241,33 @@ bool SuccinctStores::RemoveLayer() {
   return before > 0;
 }
 
-void SuccinctStores::SetLayers(std::size_t layers) {
+void SuccinctStores::SetLayers(std::size_t layers) try {
   for (File& file : files_) {
     LayerLadder ladder(file.store->index());
     while (ladder.layers() > layers && ladder.Remove()) {
     }
     while (ladder.layers() < layers && ladder.Add()) file.filled_through = 0;
   }
-}
-
-bool SuccinctStores::filling() const {
-  return std::ranges::any_of(files_, [](const File& file) { return IsFilling(*file.store); });
+  Sum();
+} catch (const std::bad_alloc&) {  // Some files have theirs.
+  Sum();
+  throw;
 }
 
 bool SuccinctStores::FillSome() {
-  for (File& file : files_) {
-    SuccinctStore& store = *file.store;
-    if (file.filled_through == store.records() || !IsFilling(store)) continue;
+  if (!filling()) return false;
+  const auto file = std::ranges::find_if(files_, [](const File& each) {
+    return each.filled_through < each.store->records() && IsFilling(*each.store);
+  });
+  if (file != files_.end()) {
+    SuccinctStore& store = *file->store;
     const std::uint32_t last =
-        std::min(file.filled_through + RecordsToFill(store), store.records());
-    store.index().FillLayers(file.filled_through, last);
-    file.filled_through = last;
-    return true;
+        std::min(file->filled_through + RecordsToFill(store), store.records());
+    store.index().FillLayers(file->filled_through, last);
+    file->filled_through = last;
   }
-  return false;
+  Sum();
+  return file != files_.end();
 }
 
 }  // namespace stout::blowfish

@@ -65,9 +65,9 @@ class SuccinctStores {
   [[nodiscard]] SuccinctStore& operator[](std::size_t file) const { return *files_[file].store; }
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::vector<FileFill> fills() const;
-  [[nodiscard]] std::uint64_t records() const;  ///< hidden ones included
+  [[nodiscard]] std::uint64_t records() const { return sums_.records; }  ///< hidden ones included
   [[nodiscard]] std::uint64_t hidden() const;
-  [[nodiscard]] std::uint64_t file_bytes() const;
+  [[nodiscard]] std::uint64_t file_bytes() const { return sums_.file_bytes; }
 
   [[nodiscard]] std::vector<std::shared_ptr<const SuccinctStore>> Share(FileRun run) const;
   /// Without what is hidden at present.
@@ -95,17 +95,17 @@ class SuccinctStores {
 
   /// See LayerLadder: of all files together.
   /// @{
-  [[nodiscard]] std::size_t layers() const;
-  [[nodiscard]] std::uint64_t layer_bytes() const;
-  [[nodiscard]] std::uint64_t next_layer_bytes() const;
-  [[nodiscard]] std::uint64_t finest_layer_bytes() const;
+  [[nodiscard]] std::size_t layers() const { return sums_.layers; }
+  [[nodiscard]] std::uint64_t layer_bytes() const { return sums_.layer_bytes; }
+  [[nodiscard]] std::uint64_t next_layer_bytes() const { return sums_.next_layer_bytes; }
+  [[nodiscard]] std::uint64_t finest_layer_bytes() const { return sums_.finest_layer_bytes; }
   /// False: no file has room for another layer, or there is no layer.
   bool AddLayer();
   bool RemoveLayer();
   void SetLayers(std::size_t layers);
   /// @}
-  /// Layers that lack values.
-  [[nodiscard]] bool filling() const;
+  /// A layer lacked values at the last FillSome(), or has come since.
+  [[nodiscard]] bool filling() const { return sums_.filling; }
   /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
   bool FillSome();
 
@@ -118,13 +118,26 @@ class SuccinctStores {
     std::uint32_t filled_through = 0;  // Its records before are in all layers.
   };
 
-  [[nodiscard]] std::uint64_t SumOnLadders(std::uint64_t (LayerLadder::*bytes)() const) const;
+  // Over all files. They are kept because a worker reads them in each of its turns.
+  struct Sums {
+    std::uint64_t records = 0;
+    std::uint64_t file_bytes = 0;
+    std::size_t layers = 0;  // most of one file
+    std::uint64_t layer_bytes = 0;
+    std::uint64_t next_layer_bytes = 0;
+    std::uint64_t finest_layer_bytes = 0;
+    bool filling = false;
+  };
+
+  // To be called after each change of the files or of their layers.
+  void Sum();
   void OfferDeleted(std::size_t file, std::optional<std::string_view> after,
                     const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
   // A file newer than this one has the key, or its tombstone.
   [[nodiscard]] bool IsInNewer(KeyView key, std::size_t file) const;
 
   std::vector<File> files_;
+  Sums sums_;
 };
 
 }  // namespace stout::blowfish
