@@ -113,6 +113,86 @@ TEST_CASE("blocks give back values of every size and kind", "[block_texts]") {
   CheckValues(*texts, values, random);
 }
 
+// Goal: readers give the same values with layers, which come and go meanwhile, as without.
+TEST_CASE("values are read right while layers of their blocks come and go", "[block_texts]") {
+  const std::uint64_t seed = GENERATE(range(1, 40));
+  CAPTURE(seed);
+  SplitMix64 random(seed);
+  const std::size_t largest = std::size_t{1} << random.Below(18);
+  std::vector<std::string> values;
+  for (std::uint64_t i = 1 + random.Below(300); i > 0; --i) {
+    const std::size_t size = random.Below(4) == 0 ? 0 : random.Below(largest);
+    values.push_back(random.Below(5) == 0 ? RandomBytes(random, size) : Words(random, size));
+  }
+  const Packed packed = Pack(values);
+  const BlockTexts texts = packed.Open().value();
+  BlockLayers layers(texts.layer_shape());
+  BlockTexts::Reader reader(texts, layers);
+  BlockTexts::Reader scan(texts, &layers);
+  const auto any = [&] { return static_cast<std::uint32_t>(random.Below(values.size())); };
+  bool same = true;
+  std::uint32_t scanned = 0;
+  for (int i = 0; i < 1000; ++i) {
+    switch (random.Below(10)) {
+      case 0:
+        layers.Add();
+        break;
+      case 1:
+        layers.Remove();
+        break;
+      case 2: {
+        const std::uint32_t first = any();
+        reader.FillLayers(
+            first, first + static_cast<std::uint32_t>(random.Below(values.size() - first + 1)));
+        break;
+      }
+      case 3: {
+        const std::vector<std::uint32_t> records = {any(), any(), any()};
+        reader.GetAll(records, [&](std::size_t at, std::string_view value) {
+          same &= value == values[records[at]];
+        });
+        break;
+      }
+      case 4:
+      case 5:
+        scanned = (scanned + 1) % values.size();
+        same &= scan.Get(scanned) == values[scanned];
+        break;
+      default: {
+        const std::uint32_t record = any();
+        same &= reader.Get(record) == values[record];
+      }
+    }
+  }
+  CHECK(same);
+}
+
+TEST_CASE("a scan of blocks displaces none from the layers", "[block_texts]") {
+  SplitMix64 random(1);
+  std::vector<std::string> values(1000);
+  for (std::string& value : values) value = Words(random, 1000);
+  const Packed packed = Pack(values);
+  const BlockTexts texts = packed.Open().value();
+  BlockLayers layers(texts.layer_shape());
+  layers.Add();
+  BlockTexts::Reader reader(texts, layers);
+  reader.FillLayers(0, texts.records());
+  std::vector<std::uint64_t> before;
+  const auto blocks_here = [&] {
+    std::vector<std::uint64_t> blocks;
+    for (std::uint64_t block = 0; block < texts.layer_shape().blocks; ++block) {
+      if (layers.Peek(block) != nullptr) blocks.push_back(block);
+    }
+    return blocks;
+  };
+  before = blocks_here();
+  REQUIRE(before.size() > 10);
+  BlockTexts::Reader scan(texts, &layers);
+  for (std::uint32_t record = 0; record < texts.records(); ++record)
+    CHECK(scan.Get(record) == values[record]);
+  CHECK(blocks_here() == before);
+}
+
 TEST_CASE("blocks have values that end exactly at a block's border", "[block_texts]") {
   SplitMix64 random(1);
   constexpr std::size_t kBlock = BlockTexts::kBlockBytes;

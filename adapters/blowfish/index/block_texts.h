@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blowfish/index/block_layers.h"
 #include "blowfish/index/elias_fano.h"
 #include "blowfish/index/text_buffer.h"
 #include "stout/error.h"
@@ -38,7 +39,7 @@ namespace stout::blowfish {
 /// exactly if it is as long as its values.
 ///
 /// Space: 2 + log2(mean size) bits per value, some 4 bytes per block, and the dictionary.
-/// Cost: a binary search, and unpacking one block, at 0.4 to 1 GB/s.
+/// Cost: a binary search, and unpacking one block, at 0.4 to 1 GB/s, unless BlockLayers have it.
 /// Owner: the memory behind the parts outlives it.   Threads: any. Each has readers of its own.
 /// Errors: Open() checks the bounds. Afterwards no call reads beyond the parts, whatever they are.
 ///   A block that cannot be unpacked, in a file that no writer of ours made, has zeros as values.
@@ -64,21 +65,44 @@ class BlockTexts {
   }
   /// Bytes of the values of all records.
   [[nodiscard]] std::uint64_t value_bytes() const { return parts_.value_bounds[records()]; }
+  /// The blocks that have to be unpacked, for a BlockLayers. Raw blocks need none.
+  [[nodiscard]] const BlockLayers::Shape& layer_shape() const { return layer_shape_; }
 
  private:
   explicit BlockTexts(const Parts& parts) : parts_(parts) {}
 
+  // A block, and its values among all values.
+  struct Block {
+    std::uint64_t number;
+    std::uint64_t first;  // record
+    std::uint64_t records;
+    std::uint64_t begin;
+    std::size_t size;
+  };
+
+  // The block that has a record.
+  [[nodiscard]] Block BlockOf(std::uint32_t record) const;
+  [[nodiscard]] Block BlockAt(std::uint64_t number) const;
+  // The values as they are in the file: packed, if that is shorter.
+  [[nodiscard]] std::span<const std::byte> InFile(const Block& block) const;
+
   Parts parts_;
+  BlockLayers::Shape layer_shape_;
   std::shared_ptr<const ZSTD_DDict_s> dictionary_;  // null if there is none
 };
 
-/// Reads values. It keeps the block that it unpacked last. Therefore values that are read in order
-/// cost one unpacking per block.
+/// Reads values. It keeps the block that it unpacked last, unless layers have it. Therefore values
+/// that are read in order cost one unpacking per block.
 ///
-/// Owner: the texts outlive it.   Threads: one at a time.   Errors: throws std::bad_alloc.
+/// Owner: the texts and the layers outlive it. Layers may come and go between two calls.
+/// Threads: one at a time, and that of the layers.   Errors: throws std::bad_alloc.
 class BlockTexts::Reader {
  public:
-  explicit Reader(const BlockTexts& texts);
+  /// Reads blocks from `layers`, and inserts those that it unpacks.
+  Reader(const BlockTexts& texts, BlockLayers& layers);
+  /// Reads blocks from `layers`, but inserts none and counts no uses, because a reader of all
+  /// values would displace what others need. Null: it reads without layers.
+  explicit Reader(const BlockTexts& texts, const BlockLayers* layers = nullptr);
 
   /// The value of a record, until the next call. Requires record < records().
   [[nodiscard]] std::string_view Get(std::uint32_t record);
@@ -94,14 +118,21 @@ class BlockTexts::Reader {
     for (const std::size_t i : order_) visit(i, Get(records[i]));
   }
 
+  /// Inserts the blocks of the records [first, last) into the layers, as far as these have room.
+  /// Requires layers to insert into.
+  void FillLayers(std::uint32_t first, std::uint32_t last);
+
  private:
-  // Makes the block of a record the one at hand.
-  void Load(std::uint32_t record);
+  [[nodiscard]] const char* FindInLayers(std::uint64_t block);
+  void Unpack(std::span<const std::byte> packed, char* to, std::size_t size) const;
 
   const BlockTexts& texts_;
+  const BlockLayers* layers_;             // may be null
+  BlockLayers* filled_layers_ = nullptr;  // the same, or null if it inserts none
   std::unique_ptr<ZSTD_DCtx_s, void (*)(ZSTD_DCtx_s*)> context_;
   std::vector<std::size_t> order_;  // scratch
-  // The block at hand: its records, the place of its first value, and its values.
+  // The block at hand: its records, the place of its first value, and its values. It is not in a
+  // layer, because that may be removed.
   std::uint64_t first_ = 0;
   std::uint64_t last_ = 0;
   std::uint64_t begin_ = 0;
