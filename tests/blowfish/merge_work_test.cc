@@ -73,6 +73,27 @@ TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   CHECK_FALSE(index.places_of().filling());
 }
 
+TEST_CASE("a merge adds layers of blocks and unpacks what they have room for", "[merge]") {
+  const Schema schema;
+  const test::TempDirectory directory;
+  const std::size_t asked = GENERATE(0, 1, 4, 1000);
+  const MergeWork work{
+      .directory = directory.path(),
+      .sequence = 1,
+      .schema = schema,
+      .input = {.newer = {StoreOf(schema, std::vector<std::string>(1000, std::string(1000, 'v')))}},
+      .layers = asked,
+      .encoding = Encoding::kBlocks};
+  const auto merged = work.Run({}, nullptr);
+  REQUIRE(merged.has_value());
+  REQUIRE(merged->files.size() == 1);
+  const BlockLayers& layers = *merged->files[0].store->block_layers();
+  CHECK(layers.layers() == std::min<std::size_t>(asked, 4));
+  CHECK_FALSE(layers.filling());
+  CHECK((layers.Peek(0) != nullptr) == (asked > 0));
+  CHECK((layers.Peek(200) != nullptr) == (asked >= 4));
+}
+
 TEST_CASE("a merge takes memory for symbols, or before that for a sample of the values",
           "[merge]") {
   constexpr std::uint64_t kMany = std::uint64_t{400} << 20;

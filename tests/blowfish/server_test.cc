@@ -354,6 +354,42 @@ TEST_CASE("layers come and go while clients read") {
   CHECK(client.Do({"LAYERS", "1"}) == "-ERR no such shard; they are numbered from 0 to 0");
 }
 
+TEST_CASE("a shard that is busy with texts in blocks gets layers, and answers right") {
+  const BlowfishServer server(1, kRestless);
+  RespClient client(server.port());
+  constexpr std::size_t kTexts = 60;
+  std::vector<std::string> texts;
+  SplitMix64 random(1);
+  for (std::size_t i = 0; i < kTexts; ++i) {
+    // zstd halves it, and an index does not.
+    texts.emplace_back();
+    while (texts.back().size() < 100'000 + i) texts.back() += "0123456789abcdef"[random.Below(16)];
+    CHECK(client.Do({"SET", "text" + std::to_string(i), texts.back()}) == "+OK");
+  }
+  REQUIRE(Eventually([&] {
+    return client.Do({"LAYERS", "0", "SET", "1"}).starts_with("[$layers, :1");
+  }));
+  CHECK_THAT(client.Do({"LAYERS", "0", "SET", "0"}), StartsWith("[$layers, :0, $bytes, :0"));
+  // Each text is unpacked for its length, which is a short reply, so that the shard has most of the
+  // work.
+  CHECK(Eventually([&] {
+    for (int round = 0; round < 20; ++round) {
+      for (std::size_t i = 0; i < kTexts; ++i) client.Queue({"STRLEN", "text" + std::to_string(i)});
+      for (std::size_t i = 0; i < kTexts; ++i)
+        REQUIRE(client.Receive() == ":" + std::to_string(100'000 + i));
+    }
+    return client.Do({"INFO", "navigation"}).find("layers_added:0") == std::string::npos;
+  }));
+  for (int layers = 3; layers >= 0; --layers) {
+    client.Queue({"LAYERS", "0", "SET", std::to_string(layers)});
+    for (std::size_t i = 0; i < kTexts; ++i) client.Queue({"GET", "text" + std::to_string(i)});
+    client.Queue({"GREP", texts[7].substr(50'000, 20)});
+    CHECK_THAT(client.Receive(), StartsWith("[$layers, :"));
+    for (const std::string& text : texts) CHECK(client.Receive() == "$" + text);
+    CHECK(client.Receive() == "[$text7]");
+  }
+}
+
 TEST_CASE("layers survive the death of the server") {
   BlowfishServer server(2, With(kRestless, {"--attributes", "a,b,c,d"}));
   {

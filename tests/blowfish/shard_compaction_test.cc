@@ -233,6 +233,47 @@ void UseSmallFiles(OpenedShard& opened) {
 
 const std::string kValue(60, 'v');
 
+TEST_CASE("a shard has layers of an index and of blocks side by side", "[shard]") {
+  OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  opened.options.max_value_bytes = 1 << 18;
+  opened.options.compaction = {};
+  test::Model model;
+  Version version = 0;
+  for (const Encoding encoding : {Encoding::kIndex, Encoding::kBlocks}) {
+    opened.options.encoding = encoding;
+    opened.Open();
+    for (int i = 0; i < 220; ++i) {
+      const std::string number = std::to_string(++version);
+      const std::string value = number + "|" + std::string(1000, 'x') + "|z";
+      REQUIRE(opened.Put("key" + number, version, value) == WriteResult());
+      model["key" + number] = {{1, version}, value};
+    }
+    CompactAll(opened);
+  }
+  Shard& shard = opened.shard();
+  REQUIRE(shard.files().size() == 2);
+  REQUIRE(shard.files()[0].searchable());
+  REQUIRE_FALSE(shard.files()[1].searchable());
+  while (shard.AddLayer()) {
+    while (shard.FillLayers()) continue;
+    CHECK_FALSE(shard.files().filling());
+    CheckReads(shard, model);
+  }
+  CHECK(shard.files()[1].block_layers()->layers() == 3);
+  CHECK(shard.layers() == 4);
+  CHECK(shard.next_layer_bytes() == 0);
+  while (shard.layers() > 0) {
+    const std::uint64_t before = shard.layer_bytes();
+    const std::uint64_t finest = shard.finest_layer_bytes();
+    REQUIRE(shard.RemoveLayer());
+    CHECK(before - shard.layer_bytes() >= finest);
+    CHECK(finest > 0);
+    CheckReads(shard, model);
+  }
+  CHECK(shard.layer_bytes() == 0);
+  CHECK(shard.files()[1].block_layers()->layers() == 0);
+}
+
 TEST_CASE("a shard has as many files as it needs", "[shard]") {
   OpenedShard opened{Schema()};
   UseSmallFiles(opened);

@@ -210,6 +210,23 @@ TEST_CASE("clients that wait for each answer of a search get their shard a layer
   for (const auto& client : clients) client->Finish(shard.runner);
 }
 
+TEST_CASE("gets that wait together count as reads exactly if values have to be unpacked") {
+  const bool blocks = GENERATE(false, true);
+  OpenedShard opened{Schema()};
+  opened.options.encoding = blocks ? Encoding::kBlocks : Encoding::kIndex;
+  opened.Open();
+  ShardClient client(opened);
+  client.Do(Sets(100, std::string(100, 'v')));
+  opened.shard().Compact();
+  opened.Rest();
+  NavigatedShard shard(opened);
+  client.Make(std::vector<CommandWords>(16, {"GET", "key1"}));
+  client.Add(shard.runner);
+  shard.runner.Run();
+  client.Finish(shard.runner);
+  CHECK((shard.runner.read_time().Ended() > Duration()) == blocks);
+}
+
 TEST_CASE("writes, scans and deletes alone get their shard no layer, gets do") {
   Cities cities;
   NavigatedShard shard(cities.opened);

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -75,7 +76,9 @@ class SearchedShard {
   }
   void DoSomething() {
     WriteSome(random_.Below(40));
+    ReadSome();
     ChangeLayers();
+    ReadSome();
     switch (random_.Below(6)) {
       case 0:
         opened_.shard().Compact();
@@ -86,6 +89,20 @@ class SearchedShard {
       default:
         opened_.shard().Poll();
     }
+  }
+  void ReadSome() {
+    std::vector<std::string> names;
+    for (std::uint64_t i = random_.Below(20); i > 0; --i)
+      names.push_back("key" + std::to_string(random_.Below(keys_)));
+    std::map<std::string, std::string> expected, read;
+    for (const std::string& name : names) {
+      if (const auto at = values_.find(name); at != values_.end()) expected.insert(*at);
+    }
+    const std::vector<std::string_view> keys(names.begin(), names.end());
+    opened_.shard().Read(keys, [&](std::size_t i, Stamp, std::optional<std::string_view> value) {
+      if (value) read[names[i]] = *value;
+    });
+    CHECK(read == expected);
   }
   void ChangeLayers() {
     Shard& shard = opened_.shard();

@@ -21,7 +21,7 @@
 #include "blowfish/file/checksum.h"
 #include "blowfish/file/index_file_format.h"
 #include "blowfish/file/unique_fd.h"
-#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/file_layers.h"
 #include "blowfish/store/self_index_sections.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/succinct_store_format.h"
@@ -155,9 +155,9 @@ void AskEverything(SuccinctStore& store) {
   if (store.texts().symbols() > kMostSteps) return;
   try {
     ReadRecords(store);
-    LayerLadder ladder(store.index());
-    for (int layers = 0; layers < 3 && ladder.Add(); ++layers) {
-      store.index().FillLayers(0, std::min(store.records(), kMostRecords));
+    ValueReader reader(store);
+    for (std::size_t layers = 1; layers <= 3 && SetLayers(store, layers); ++layers) {
+      reader.FillLayers(0, std::min(store.records(), kMostRecords));
       ReadRecords(store);
     }
   } catch (const std::bad_alloc&) {  // texts that would be longer than all of them

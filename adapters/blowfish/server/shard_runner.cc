@@ -120,10 +120,11 @@ void ShardRunner::OnWritten(SubBatch& batch) {
 
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
-  // Reads in lock step are as fast without layers.
+  // Reads of an index in lock step are as fast without layers.
   const std::size_t together = SetAttributesApart();
-  const bool walks = together < std::max<std::size_t>(gathered_.size(), 2);
-  if (walks) worker_.read_time->Begin(worker_.now());
+  const bool counts =
+      together < std::max<std::size_t>(gathered_.size(), 2) || shard_.files().packed_blocks();
+  if (counts) worker_.read_time->Begin(worker_.now());
   found_.clear();
   try {
     AnswerAllGathered(together);
@@ -137,7 +138,7 @@ void ShardRunner::ReadAllGathered() {
     }
   }
   gathered_.clear();
-  if (walks) worker_.read_time->End(worker_.now());
+  if (counts) worker_.read_time->End(worker_.now());
 }
 
 void ShardRunner::AnswerAllGathered(std::size_t together) {

@@ -71,7 +71,7 @@ bool FileSearch::Matches(std::string_view value) const {
 }
 
 ValueReader& FileSearch::Reader() {
-  if (!reader_) reader_.emplace(*file_->store);
+  if (!reader_) reader_.emplace(*file_->store, ReadFor::kScan);
   return *reader_;
 }
 

@@ -36,6 +36,11 @@ class LayerLadder {
   /// Minimum bytes that removing the finest layer frees; 0: there is none.
   [[nodiscard]] std::uint64_t finest_bytes() const;
 
+  /// Layers lack entries.
+  [[nodiscard]] bool filling() const {
+    return index_.records_at().filling() || index_.places_of().filling();
+  }
+
   /// A layer more, empty: whoever reads fills it, and FillLayers() at once. False: there is none.
   bool Add();
   /// False: there is no layer.

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "blowfish/index/cut_choice.h"
-#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/file_layers.h"
 #include "blowfish/store/shard_directory.h"
 #include "blowfish/store/store_failures.h"
+#include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 namespace {
@@ -30,13 +31,12 @@ std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
 
 // Nobody else has the store yet.
 void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
-  LayerLadder ladder(to.index());
-  while (ladder.layers() < layers && ladder.Add()) {
-  }
-  if (ladder.layers() == 0) return;
-  for (std::uint32_t first = 0; first < to.records() && !stop.stop_requested();) {
+  if (!SetLayers(to, layers)) return;
+  ValueReader reader(to);
+  for (std::uint32_t first = 0; first < to.records() && HasLayersToFill(to);) {
+    if (stop.stop_requested()) return;
     const std::uint32_t last = std::min(to.records(), first + kFillAtOnce);
-    to.index().FillLayers(first, last);
+    reader.FillLayers(first, last);
     first = last;
   }
 }

@@ -50,7 +50,8 @@ struct MergeLoad {
 [[nodiscard]] std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory);
 
 /// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers
-/// each. They are full, so that queries are as fast as before.
+/// each. They are full, so that queries are as fast as before. But BlockLayers without room for all
+/// blocks have any of them, until reads bring those that are read often.
 ///
 /// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
 /// old files live, the layers exist twice.
@@ -61,7 +62,7 @@ struct MergeWork {
   Schema schema;
   MergeInput input;
   MergeInput sweep;        ///< Another merge that is done by the way.
-  std::size_t layers = 0;  ///< of each new file; see LayerLadder
+  std::size_t layers = 0;  ///< of each new file; see VisitLayers()
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
   Encoding encoding = Encoding::kMeasured;

@@ -207,8 +207,8 @@ class Shard {
   using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
   void BackUp(const std::string& directory, BackupHandler handler);
 
-  /// See LayerLadder: of all files together; all 0 or false while there is none. A merge keeps the
-  /// number.
+  /// See LayerLadder and BlockLayers: of all files together; all 0 or false while there is none. A
+  /// merge keeps the number.
   /// @{
   [[nodiscard]] std::size_t layers() const { return files_.layers(); }
   [[nodiscard]] std::uint64_t layer_bytes() const { return files_.layer_bytes(); }

@@ -110,7 +110,9 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts)
       deleted_times_(parts.deleted_times),
       symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
       index_(parts.index.View(), Alphabet(parts)),
-      blocks_(parts.blocks) {}
+      blocks_(parts.blocks) {
+  if (blocks_) block_layers_.emplace(blocks_->layer_shape());
+}
 
 // The texts of the file, and empty ones, so that any symbol in Psi has a text.
 TokenAlphabet SuccinctStore::Alphabet(const Parts& parts) {
@@ -141,6 +143,7 @@ std::vector<Space> SuccinctStore::SpaceByPart() {
   space.push_back({"table of texts", index_.table_bytes()});
   space.push_back({"layers of records", index_.records_at().bytes()});
   space.push_back({"layers of places", index_.places_of().bytes()});
+  if (block_layers_) space.push_back({"layers of blocks", block_layers_->bytes()});
   return space;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blowfish/file/index_file.h"
+#include "blowfish/index/block_layers.h"
 #include "blowfish/index/block_texts.h"
 #include "blowfish/index/key_directory.h"
 #include "blowfish/index/record_index.h"
@@ -35,8 +36,8 @@ struct Tombstone {
 /// keeps beside them.
 ///
 /// The values are in an index, which is searched, or in blocks, which are not: see
-/// ChooseEncoding(). A store with blocks has an index of no records, hence no layers. ValueReader
-/// reads both.
+/// ChooseEncoding(). A store with blocks has an index of no records. ValueReader reads both, and
+/// VisitLayers() visits the layers of both.
 ///
 /// Threads: any for const members, which neither read nor change layers: so other threads have a
 ///   const view. All other members belong to one thread, the owner's.
@@ -76,6 +77,10 @@ class SuccinctStore {
   [[nodiscard]] RecordIndex& index() { return index_; }
   /// Null if the store is searchable.
   [[nodiscard]] const BlockTexts* blocks() const { return blocks_ ? &*blocks_ : nullptr; }
+  /// Likewise.
+  [[nodiscard]] BlockLayers* block_layers() { return block_layers_ ? &*block_layers_ : nullptr; }
+  /// Returns true if some values have to be unpacked, so that block_layers() can help.
+  [[nodiscard]] bool HasPackedBlocks() const { return blocks_ && blocks_->layer_shape().kept > 0; }
 
   [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
   [[nodiscard]] Tombstone TombstoneOf(std::uint64_t deleted) const {
@@ -102,6 +107,7 @@ class SuccinctStore {
   ZeroedWords symbol_texts_;  // of all symbols that a Psi could have
   RecordIndex index_;
   std::optional<BlockTexts> blocks_;
+  std::optional<BlockLayers> block_layers_;  // if there are blocks
 };
 
 }  // namespace stout::blowfish

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "blowfish/index/key_stream.h"
+#include "blowfish/store/file_layers.h"
 
 namespace stout::blowfish {
 namespace {
@@ -25,10 +26,6 @@ struct FileKeys {
 bool IsBehind(const FileKeys& a, const FileKeys& b) {
   const int order = a.keys->key().compare(b.keys->key());
   return order != 0 ? order > 0 : a.file < b.file;
-}
-
-bool IsFilling(SuccinctStore& store) {
-  return store.index().records_at().filling() || store.index().places_of().filling();
 }
 
 std::uint32_t RecordsToFill(const SuccinctStore& store) {
@@ -95,15 +92,18 @@ void SuccinctStores::Sum() {
   sums_ = {};
   for (const File& file : files_) {
     SuccinctStore& store = *file.store;
-    const LayerLadder ladder(store.index());
     sums_.records += store.records();
     sums_.file_bytes += store.file_bytes();
-    // A file without records has none, and one with blocks.
-    sums_.layers = std::max(sums_.layers, ladder.layers());
-    sums_.layer_bytes += ladder.bytes();
-    sums_.next_layer_bytes += ladder.next_bytes();
-    sums_.finest_layer_bytes += ladder.finest_bytes();
-    sums_.filling = sums_.filling || IsFilling(store);
+    sums_.packed_blocks = sums_.packed_blocks || store.HasPackedBlocks();
+    VisitLayers(store, [this](const auto& layers) {
+      // Some files can have fewer than others, or none. A removal leaves these as they are.
+      if (layers.layers() > sums_.layers) sums_.finest_layer_bytes = 0;
+      sums_.layers = std::max(sums_.layers, layers.layers());
+      if (layers.layers() == sums_.layers) sums_.finest_layer_bytes += layers.finest_bytes();
+      sums_.layer_bytes += layers.bytes();
+      sums_.next_layer_bytes += layers.next_bytes();
+      sums_.filling = sums_.filling || layers.filling();
+    });
   }
 }
 
@@ -243,13 +243,11 @@ bool SuccinctStores::RemoveLayer() {
 
 void SuccinctStores::SetLayers(std::size_t layers) try {
   for (File& file : files_) {
-    LayerLadder ladder(file.store->index());
-    while (ladder.layers() > layers && ladder.Remove()) {
-    }
-    while (ladder.layers() < layers && ladder.Add()) file.filled_through = 0;
+    if (blowfish::SetLayers(*file.store, layers)) file.filled_through = 0;
   }
   Sum();
-} catch (const std::bad_alloc&) {  // Some files have theirs.
+} catch (const std::bad_alloc&) {  // Some layers have come.
+  for (File& file : files_) file.filled_through = 0;
   Sum();
   throw;
 }
@@ -257,13 +255,13 @@ void SuccinctStores::SetLayers(std::size_t layers) try {
 bool SuccinctStores::FillSome() {
   if (!filling()) return false;
   const auto file = std::ranges::find_if(files_, [](const File& each) {
-    return each.filled_through < each.store->records() && IsFilling(*each.store);
+    return each.filled_through < each.store->records() && HasLayersToFill(*each.store);
   });
   if (file != files_.end()) {
-    SuccinctStore& store = *file->store;
+    const SuccinctStore& store = *file->store;
     const std::uint32_t last =
         std::min(file->filled_through + RecordsToFill(store), store.records());
-    store.index().FillLayers(file->filled_through, last);
+    file->reader->FillLayers(file->filled_through, last);
     file->filled_through = last;
   }
   Sum();

@@ -14,7 +14,6 @@
 #include "blowfish/store/first_keys.h"
 #include "blowfish/store/first_to_merge.h"
 #include "blowfish/store/hidden_records.h"
-#include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/merge_work.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/value_reader.h"
@@ -34,7 +33,8 @@ struct SearchedFile {
 /// is newer than all files has the key. Hide() is enough for the newest record of a key, because
 /// all others are hidden already.
 ///
-/// All files have the same number of layers, as far as they have room for them: see LayerLadder.
+/// All files have the same number of layers, as far as they can have that number: see LayerLadder
+/// and BlockLayers.
 ///
 /// Owner: it shares the files.   Threads: one at a time.
 class SuccinctStores {
@@ -93,7 +93,7 @@ class SuccinctStores {
   void Offer(std::optional<std::string_view> after, bool with_deleted,
              const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
 
-  /// See LayerLadder: of all files together.
+  /// See LayerLadder and BlockLayers: of all files together.
   /// @{
   [[nodiscard]] std::size_t layers() const { return sums_.layers; }
   [[nodiscard]] std::uint64_t layer_bytes() const { return sums_.layer_bytes; }
@@ -106,6 +106,8 @@ class SuccinctStores {
   /// @}
   /// A layer lacked values at the last FillSome(), or has come since.
   [[nodiscard]] bool filling() const { return sums_.filling; }
+  /// Returns true if layers make several gets at once faster, too: values have to be unpacked.
+  [[nodiscard]] bool packed_blocks() const { return sums_.packed_blocks; }
   /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
   bool FillSome();
 
@@ -127,6 +129,7 @@ class SuccinctStores {
     std::uint64_t next_layer_bytes = 0;
     std::uint64_t finest_layer_bytes = 0;
     bool filling = false;
+    bool packed_blocks = false;
   };
 
   // To be called after each change of the files or of their layers.

@@ -13,18 +13,26 @@
 
 namespace stout::blowfish {
 
-/// Reads values of a SuccinctStore, from its index or from its blocks. Reading an index fills the
-/// layers.
+/// Why values are read.
+enum class ReadFor : std::uint8_t {
+  kKeys,  ///< Somebody asks for these records.
+  kScan,  ///< To look at all of them. Blocks that others read often stay in the layers.
+};
+
+/// Reads values of a SuccinctStore, from its index or from its blocks. Reading fills the layers,
+/// except for a scan of blocks.
 ///
 /// Owner: the store outlives it.   Threads: that of the store.   Errors: throws std::bad_alloc.
 class ValueReader {
  public:
-  explicit ValueReader(SuccinctStore& store)
+  explicit ValueReader(SuccinctStore& store, ReadFor what = ReadFor::kKeys)
       : store_(store), attribute_(store.index().value_bytes()) {
-    if (store.blocks()) {
-      blocks_.emplace(*store.blocks());
-    } else {
+    if (!store.blocks()) {
       index_.emplace(store.index());
+    } else if (what == ReadFor::kKeys) {
+      blocks_.emplace(*store.blocks(), *store.block_layers());
+    } else {
+      blocks_.emplace(*store.blocks(), store.block_layers());
     }
   }
 
@@ -50,6 +58,16 @@ class ValueReader {
     attribute_.Clear();
     if (!store_.index().GetAttribute(record, attribute, attribute_)) return std::nullopt;
     return attribute_.view();
+  }
+
+  /// Fills the layers with what the records [first, last) have, as far as there is room. Requires
+  /// ReadFor::kKeys.
+  void FillLayers(std::uint32_t first, std::uint32_t last) {
+    if (blocks_) {
+      blocks_->FillLayers(first, last);
+    } else {
+      store_.index().FillLayers(first, last);
+    }
   }
 
  private:

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+
+#include "blowfish/index/block_layers.h"
+#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/succinct_store.h"
+
+namespace stout::blowfish {
+
+/// Calls visit(layers) with the layers of a file: a BlockLayers if its values are in blocks,
+/// otherwise the LayerLadder of its index. Both have the same members.
+///
+/// Threads: the owner's of the store.
+template <typename Visit>
+decltype(auto) VisitLayers(SuccinctStore& store, Visit visit) {
+  if (BlockLayers* const layers = store.block_layers()) return visit(*layers);
+  LayerLadder ladder(store.index());
+  return visit(ladder);
+}
+
+/// Adds or removes layers until the file has this number, or can have no more. Returns true if it
+/// added some. Throws std::bad_alloc; then the file has some of them.
+inline bool SetLayers(SuccinctStore& store, std::size_t wanted) {
+  return VisitLayers(store, [wanted](auto& layers) {
+    while (layers.layers() > wanted && layers.Remove()) continue;
+    bool added = false;
+    while (layers.layers() < wanted && layers.Add()) added = true;
+    return added;
+  });
+}
+
+[[nodiscard]] inline bool HasLayersToFill(SuccinctStore& store) {
+  return VisitLayers(store, [](const auto& layers) { return layers.filling(); });
+}
+
+}  // namespace stout::blowfish
