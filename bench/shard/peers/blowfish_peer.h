@@ -17,6 +17,7 @@ struct BlowfishPeerOptions {
   int record_layers = 0;  ///< For searches.
   int place_layers = 0;   ///< For single attributes, and single records.
   /// @}
+  int block_layers = 0;  ///< if the values are in blocks; full, too
   blowfish::Encoding encoding = blowfish::Encoding::kMeasured;
 };
 

@@ -50,10 +50,11 @@ struct Layered {
   int second = 0;
 };
 
-/// As many layers as an array of the family has for line items, whose values have 15 attributes,
-/// or of any text.
-const std::map<std::string, int, std::less<>>& MostLayers() {
-  static const std::map<std::string, int, std::less<>> most = {{"blowfish", 4}, {"bytes", 8}};
+/// As many layers as the two arrays of the family have for line items, whose values have 15
+/// attributes, or of any text. Blocks have layers of one kind.
+const std::map<std::string, std::pair<int, int>, std::less<>>& MostLayers() {
+  static const std::map<std::string, std::pair<int, int>, std::less<>> most = {
+      {"blocks", {0, 4}}, {"blowfish", {4, 4}}, {"bytes", {8, 8}}};
   return most;
 }
 
@@ -67,11 +68,9 @@ std::optional<Layered> ParseLayered(const std::string& name) {
   const auto first = std::from_chars(name.data() + colon + 1, end, layered.first);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != ':') return std::nullopt;
   const auto second = std::from_chars(first.ptr + 1, end, layered.second);
-  const auto is_number_of_layers = [&](int layers) {
-    return 0 <= layers && layers <= family->second;
-  };
-  if (second.ec != std::errc() || second.ptr != end || !is_number_of_layers(layered.first) ||
-      !is_number_of_layers(layered.second)) {
+  const auto [most_first, most_second] = family->second;
+  if (second.ec != std::errc() || second.ptr != end || layered.first < 0 || layered.second < 0 ||
+      layered.first > most_first || layered.second > most_second) {
     return std::nullopt;
   }
   return layered;
@@ -85,6 +84,12 @@ Made MakeLayered(const PeerOptions& options, const std::string& name, const Laye
                           .directory = directory,
                           .position_layers = layered.first,
                           .row_layers = layered.second});
+  }
+  if (layered.family == "blocks") {
+    return MakeBlowfishPeer({.name = name,
+                             .directory = directory,
+                             .block_layers = layered.second,
+                             .encoding = blowfish::Encoding::kBlocks});
   }
   return MakeBlowfishPeer({.name = name,
                            .directory = directory,
@@ -145,22 +150,20 @@ Made MakeRedis([[maybe_unused]] const PeerOptions& options) {
 #endif
 }
 
-/// Ours without layers, with an encoding that is given, and not measured.
-Made MakeOurs(const PeerOptions& options, const std::string& name) {
+/// Ours without layers, in an index that was not measured and chosen.
+Made MakeIndex(const PeerOptions& options) {
   if (options.scratch.empty()) return "no directory for its files was given";
-  return MakeBlowfishPeer(
-      {.name = name,
-       .directory = fmt::format("{}/{}", options.scratch, name),
-       .encoding = name == "index" ? blowfish::Encoding::kIndex : blowfish::Encoding::kBlocks});
+  return MakeBlowfishPeer({.name = "index",
+                           .directory = options.scratch + "/index",
+                           .encoding = blowfish::Encoding::kIndex});
 }
 
-/// Others', and ours as they were not chosen.
+/// Peers without a number of layers.
 const std::vector<Maker>& Makers() {
   constexpr std::size_t kSmallCache = std::size_t{4} << 20;
   constexpr std::size_t kCacheForAll = std::size_t{64} << 30;  // what is not used costs nothing
   static const std::vector<Maker> makers = {
-      {"index", [](const PeerOptions& options) { return MakeOurs(options, "index"); }},
-      {"blocks", [](const PeerOptions& options) { return MakeOurs(options, "blocks"); }},
+      {"index", MakeIndex},
       {"zstd", MakeZstd},
       {"sdsl-sada", MakeSada},
       {"sdsl-wt", MakeWavelet},
@@ -183,7 +186,7 @@ const std::vector<std::string>& PeerNames() {
     std::vector<std::string> list = {"blowfish",     "blowfish:0:1", "blowfish:0:2", "blowfish:1:1",
                                      "blowfish:2:1", "blowfish:3:1", "blowfish:4:1", "blowfish:4:4",
                                      "bytes",        "bytes:0:1",    "bytes:2:1",    "bytes:4:2",
-                                     "bytes:6:3"};
+                                     "bytes:6:3",    "blocks",       "blocks:0:3",   "blocks:0:4"};
     for (const Maker& maker : Makers()) list.push_back(maker.name);
     return list;
   }();
