@@ -29,7 +29,7 @@ class Stream {
   explicit Stream(std::uint64_t seed) : random_(seed) {}
 
   TypedCommand Next() {
-    switch (random_.Below(25)) {
+    switch (random_.Below(27)) {
       case 0:
         return {"DEL", Key(), Key()};
       case 1:
@@ -62,6 +62,10 @@ class Stream {
         return {"SET", Key(), Value(), "KEEPTTL"};
       case 15:
         return {"TYPE", Key()};
+      case 25:
+        return {"GETRANGE", Key(), Place(), Place()};
+      case 26:
+        return {"SUBSTR", Key(), Place(), Place()};
       case 16:
       case 17:
       case 18:
@@ -85,6 +89,9 @@ class Stream {
         {"SET", "a", "b", "EX", "soon"},
         {"SET", "a", "b", "often"},
         {"MSET", "a", "b", "c"},
+        {"GETRANGE", "a", "0"},
+        {"GETRANGE", "a", "0", "x"},
+        {"GETRANGE", "a", "9223372036854775808", "1"},
         {"SCAN", "first"},
         {"SCAN", "0", "COUNT", "0"},
         {"HELLO", "4"},
@@ -96,6 +103,12 @@ class Stream {
         {"AUTH", "secret"},
     };
     return wrong[random_.Below(wrong.size())];
+  }
+  // In a value, or beyond one of its ends; by a lot, too.
+  std::string Place() {
+    const std::int64_t most = random_.Below(10) == 0 ? INT64_MAX : 40;
+    const auto place = static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(most)));
+    return std::to_string(random_.Below(2) == 0 ? place : -place);
   }
   std::string Key() { return "key" + std::to_string(random_.Below(60)); }
   std::string Value() {

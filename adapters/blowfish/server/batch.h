@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "blowfish/index/byte_range.h"
 #include "blowfish/log/log_table.h"
 #include "blowfish/store/shard_search.h"
 #include "resp/server/command_errors.h"
@@ -63,8 +64,8 @@ struct NewFence {
   Epoch epoch = 0;
 };
 using ParsedArguments =
-    std::variant<std::monostate, OneAttribute, resp::SetOptions, KeySearch, ScanPage, LayersChange,
-                 BackupTarget, resp::StoutScan, NewFence>;
+    std::variant<std::monostate, OneAttribute, ByteRange, resp::SetOptions, KeySearch, ScanPage,
+                 LayersChange, BackupTarget, resp::StoutScan, NewFence>;
 /// @}
 
 /// One command of a client.

@@ -121,7 +121,7 @@ void ShardRunner::OnWritten(SubBatch& batch) {
 void ShardRunner::ReadAllGathered() {
   if (gathered_.empty()) return;
   // Reads of an index in lock step are as fast without layers.
-  const std::size_t together = SetAttributesApart();
+  const std::size_t together = SetPartsApart();
   const bool counts =
       together < std::max<std::size_t>(gathered_.size(), 2) || shard_.files().packed_blocks();
   if (counts) worker_.read_time->Begin(worker_.now());
@@ -171,8 +171,11 @@ void ShardRunner::AnswerAllGathered(std::size_t together) {
   }
   for (std::size_t i = together; i < gathered_.size(); ++i) {
     answer(i, [&](Work& work, const ShardCommand& row) {
-      const std::size_t attribute = work.As<OneAttribute>().index;
-      row.read(work, {.known = true, .value = shard_.ReadAttribute(gathered_[i].key, attribute)});
+      const KeyView key = gathered_[i].key;
+      const auto* const range = std::get_if<ByteRange>(&work.request().parsed);
+      row.read(work, {.known = true,
+                      .value = range ? shard_.ReadRange(key, *range)
+                                     : shard_.ReadAttribute(key, work.As<OneAttribute>().index)});
     });
   }
 }
@@ -183,12 +186,14 @@ void ShardRunner::OnRead(SubBatch& batch) {
   if (--batch.reads == 0) EndIfDone(batch);
 }
 
-std::size_t ShardRunner::SetAttributesApart() {
-  if (gathered_.size() > kFewReads) return gathered_.size();
-  const auto attributes = std::partition(gathered_.begin(), gathered_.end(), [](const Read& read) {
-    return !std::holds_alternative<OneAttribute>(read.batch->RequestOf(*read.subrequest).parsed);
+std::size_t ShardRunner::SetPartsApart() {
+  const bool few = gathered_.size() <= kFewReads;
+  const auto parts = std::partition(gathered_.begin(), gathered_.end(), [&](const Read& read) {
+    const ParsedArguments& parsed = read.batch->RequestOf(*read.subrequest).parsed;
+    return !std::holds_alternative<ByteRange>(parsed) &&
+           !(few && std::holds_alternative<OneAttribute>(parsed));
   });
-  return static_cast<std::size_t>(attributes - gathered_.begin());
+  return static_cast<std::size_t>(parts - gathered_.begin());
 }
 
 }  // namespace stout::blowfish

@@ -23,7 +23,7 @@ namespace stout::blowfish {
 /// - The subrequests of a sub-batch are begun in order. Those of different sub-batches have no
 ///   order.
 /// - All reads that are possible at a time are done together, in lock step, for all sub-batches,
-///   except a few reads of single attributes.
+///   except a few reads of single attributes, and all of parts by GETRANGE.
 /// - Writes wait for the disk together.
 /// - A read after a write of its own sub-batch waits for that write, so that a client reads what it
 ///   wrote.
@@ -64,9 +64,10 @@ class ShardRunner {
   [[nodiscard]] bool idle() const { return open_ == 0; }
   /// A subrequest could use another slice: call Run() even if there is nothing new.
   [[nodiscard]] bool wants_turn() const { return slices_.wanted(); }
-  /// The time so far of reads that layers make faster, and of their answers: gets and attributes
-  /// that are read one by one, all gets if the shard has packed blocks, and searches that locate or
-  /// read records. It excludes other gets in lock step, GREP, counts of rows only, writes and SCAN.
+  /// The time so far of reads that layers make faster, and of their answers: gets, attributes and
+  /// parts that are read one by one, all gets if the shard has packed blocks, and searches that
+  /// locate or read records. It excludes other gets in lock step, GREP, counts of rows only, writes
+  /// and SCAN.
   [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
   /// From now on nothing takes long: slices end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.
@@ -89,8 +90,9 @@ class ShardRunner {
   void ReadAllGathered();
   // `together`: the first of them, which are read in lock step.
   void AnswerAllGathered(std::size_t together);
-  // Gathered reads from the returned index on are single attributes that are read one by one.
-  [[nodiscard]] std::size_t SetAttributesApart();
+  // Gathered reads from the returned index on are single attributes, or parts of values, that are
+  // read one by one: of a large value, the part may be a fraction.
+  [[nodiscard]] std::size_t SetPartsApart();
   // One of its reads is answered.
   void OnRead(SubBatch& batch);
   void OnWritten(SubBatch& batch);

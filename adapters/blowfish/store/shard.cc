@@ -201,6 +201,14 @@ std::optional<std::string_view> Shard::ReadAttribute(KeyView key, std::size_t at
   return files_.ReadAttribute(*newest->place, attribute);
 }
 
+std::optional<std::string_view> Shard::ReadRange(KeyView key, const ByteRange& range) {
+  const auto newest = Find(key);
+  if (!newest || newest->deleted) return std::nullopt;
+  if (newest->place) return files_.ReadRange(*newest->place, range);
+  const auto [offset, size] = range.In(newest->value.size());
+  return newest->value.substr(offset, size);
+}
+
 std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after, std::size_t count,
                                           Keys which) {
   FirstKeys first(count);

@@ -151,6 +151,10 @@ class Shard {
   /// it. Read() does several keys in lock step.
   [[nodiscard]] std::optional<std::string_view> ReadAttribute(KeyView key, std::size_t attribute);
 
+  /// Reads a part of the value of a key. Returns nullopt if the key does not exist. The view lasts
+  /// until the next call of any member.
+  [[nodiscard]] std::optional<std::string_view> ReadRange(KeyView key, const ByteRange& range);
+
   /// The durable fences, and the largest epoch that was given out or seen.
   /// @{
   [[nodiscard]] const std::unordered_map<Scope, Epoch>& fences() const { return log_->fences(); }

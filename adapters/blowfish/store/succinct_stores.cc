@@ -196,6 +196,10 @@ std::optional<std::string_view> SuccinctStores::ReadAttribute(Place place, std::
   return files_[place.file].reader->GetAttribute(place.record, attribute);
 }
 
+std::string_view SuccinctStores::ReadRange(Place place, const ByteRange& range) {
+  return files_[place.file].reader->GetRange(place.record, range);
+}
+
 void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_deleted,
                            const std::function<bool(KeyView)>& is_in_newer,
                            FirstKeys& first) const {

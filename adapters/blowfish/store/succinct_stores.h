@@ -87,6 +87,8 @@ class SuccinctStores {
 
   /// An attribute of a record; nullopt if it lacks it. The view lasts until the next call.
   [[nodiscard]] std::optional<std::string_view> ReadAttribute(Place place, std::size_t attribute);
+  /// A part of a value. The view lasts until the next call.
+  [[nodiscard]] std::string_view ReadRange(Place place, const ByteRange& range);
 
   /// Offers the keys behind `after`. `with_deleted`: also those that were deleted.
   /// `is_in_newer`: whether a store that is newer than all files has a key.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "blowfish/index/block_texts.h"
+#include "blowfish/index/byte_range.h"
 #include "blowfish/index/record_reader.h"
 #include "blowfish/index/text_buffer.h"
 #include "blowfish/store/succinct_store.h"
@@ -49,6 +50,13 @@ class ValueReader {
     } else {
       index_->GetAll(records, visit);
     }
+  }
+
+  /// A part of the value of a record, until the next call.
+  [[nodiscard]] std::string_view GetRange(std::uint32_t record, const ByteRange& range) {
+    const std::string_view value = Get(record);
+    const auto [offset, size] = range.In(value.size());
+    return value.substr(offset, size);
   }
 
   /// An attribute of a record, until the next call. Returns nullopt if the value lacks it.

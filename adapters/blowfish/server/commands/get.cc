@@ -2,11 +2,14 @@
 #include <optional>
 #include <string_view>
 
+#include "blowfish/index/byte_range.h"
 #include "blowfish/index/schema.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/work.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/integer.h"
 #include "resp/server/redis_commands.h"
 
 namespace stout::blowfish {
@@ -15,6 +18,8 @@ namespace {
 using resp::RedisCommand;
 
 void ReadValue(Work& work, const FoundState& state) { work.ReplyValue(state.value); }
+
+void ReadPart(Work& work, const FoundState& state) { work.ReplyValue(state.value.value_or("")); }
 
 void ReadExists(Work& work, const FoundState& state) {
   work.subrequest.number = state.value.has_value();
@@ -40,6 +45,16 @@ void ParseGetattr(Request& request, const ParseContext& context) {
   }
 }
 
+void ParseGetrange(Request& request, const ParseContext&) {
+  const auto first = resp::ParseInteger(request.arguments[2]);
+  const auto last = resp::ParseInteger(request.arguments[3]);
+  if (!first || !last) {
+    request.error = resp::kNotAnInteger;
+  } else {
+    request.parsed = ByteRange{*first, *last};
+  }
+}
+
 using enum resp::CommandFlag::Bits;
 using resp::CommandCategory::kString;
 
@@ -52,10 +67,14 @@ constexpr ShardCommand kReadCommands[] = {
     {.command = {0, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
                  "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."},
      .parse = ParseGetattr, .fan_out = ToKey, .read = ReadValue, .gather = GatherCopy},
+    {.command = RedisCommand(0, "getrange"),
+     .parse = ParseGetrange, .fan_out = ToKey, .read = ReadPart, .gather = GatherCopy},
     {.command = RedisCommand(0, "mget"),
      .fan_out = ToEachKey<>, .read = ReadValue, .gather = GatherArray},
     {.command = RedisCommand(0, "strlen"),
      .fan_out = ToKey, .read = ReadLength, .gather = GatherCopy},
+    {.command = RedisCommand(0, "substr"),
+     .parse = ParseGetrange, .fan_out = ToKey, .read = ReadPart, .gather = GatherCopy},
     {.command = RedisCommand(0, "type"),
      .fan_out = ToKey, .read = ReadType, .gather = GatherCopy},
 };
