@@ -122,7 +122,7 @@ elif [[ $static ]]; then
   compare static-16 --size 16MiB
   # Only peers that are built and answer quickly.
   compare static-190 --size 190MiB --classes mix8 \
-    --peers blowfish:0:1 blowfish:2:1 blowfish:4:1 bytes:0:1 zstd hash
+    --peers blowfish:0:1 blowfish:2:1 blowfish:4:1 bytes:0:2 zstd hash
   layers 64MiB
 fi
 if [[ $server ]]; then

@@ -29,7 +29,7 @@ TEST_CASE("an index of texts takes at most 13 bytes a byte while it is built", "
   SplitMix64 random(letters);
   const std::string text = RandomText(300'000, letters, random);
   const std::size_t bytes = test::MostBytesOf([&] {
-    TextIndexBuilder builder;
+    TextIndexBuilder builder(2 * text.size(), 2);
     for (int i = 0; i < 2; ++i) builder.Append(text);
     CHECK(builder.Finish().index.records == 2);
   });

@@ -2,6 +2,7 @@
 
 #include "blowfish/store/merge.h"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -127,7 +128,8 @@ TEST_CASE("a merge has the newest state of every key, and the tombstones that co
   const MergeOptions options{
       .forget_before_ms = forget_before,
       .max_file_bytes = random.Below(2) == 0 ? kMaxValueBytes : 1 + random.Below(1000),
-      .encoding = random.Below(2) == 0 ? Encoding::kIndex : Encoding::kBlocks};
+      .encoding =
+          std::array{Encoding::kIndex, Encoding::kBlocks, Encoding::kText}[random.Below(3)]};
   std::vector<std::shared_ptr<SuccinctStore>> files;
   MergedModel model;
   Version version = 0;

@@ -34,7 +34,7 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
                  .schema = schema,
                  .input = {.newer = {StoreOf(schema, values)}}};
   const std::uint64_t text = work.input.newer.front()->text_bytes();
-  CHECK(LoadOf(work.input).symbols_per_byte == 1);
+  CHECK(LoadOf(work.input, work.encoding).symbols_per_byte == 1);
   CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
 
   const auto merged = work.Run({}, nullptr);
@@ -45,13 +45,16 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   CHECK(store.texts().symbols() == 1000 * 2);
   CHECK(LayerLadder(store.index()).layers() == 0);
   work.input = {.files = {{merged->files[0].store, {}}}};
-  CHECK(LoadOf(work.input).symbols_per_byte == 2.0 / static_cast<double>(values.front().size()));
-  CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, 1000 * values.front().size(),
-                                                   LoadOf(work.input).symbols_per_byte));
+  CHECK(LoadOf(work.input, work.encoding).symbols_per_byte ==
+        2.0 / static_cast<double>(values.front().size()));
+  CHECK(work.EstimateBytes() ==
+        EstimateMergeBytes(1000, 1000 * values.front().size(),
+                           LoadOf(work.input, work.encoding).symbols_per_byte));
   // One file is built at a time.
   work.max_file_bytes = 100 * values.front().size();
   CHECK(work.EstimateBytes() ==
-        EstimateMergeBytes(100, work.max_file_bytes, LoadOf(work.input).symbols_per_byte));
+        EstimateMergeBytes(100, work.max_file_bytes,
+                           LoadOf(work.input, work.encoding).symbols_per_byte));
 }
 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
@@ -100,6 +103,15 @@ TEST_CASE("a merge takes memory for symbols, or before that for a sample of the 
   CHECK(EstimateMergeBytes(1'000'000, kMany, 0.5) == kMany + 6 * kMany + 72'000'000);
   CHECK(EstimateMergeBytes(10, 1'000'000, 0) == 23'000'000 + 720);  // All of it is sampled.
   CHECK(EstimateMergeBytes(10, kMany, 0) == kMany + 22 * (std::uint64_t{16} << 20) + 720);
+}
+
+TEST_CASE("a merge that builds a text index takes memory for each byte", "[merge]") {
+  CHECK(EstimateTextMergeBytes(1000, 1'000'000) == 12'072'000);
+  MergeLoad load{.records = 1000, .value_bytes = 1 << 20, .symbols_per_byte = 0.2};
+  const std::uint64_t memory = std::uint64_t{1} << 30;
+  const std::uint64_t indexed = LargestFile(load, memory);
+  load.encoding = Encoding::kText;
+  CHECK(LargestFile(load, memory) < indexed / 3);
 }
 
 TEST_CASE("a file is as large as can be built in the memory of a merge", "[merge]") {

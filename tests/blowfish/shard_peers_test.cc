@@ -77,7 +77,7 @@ TEST_CASE("every peer answers all questions right", "[shard-peers]") {
 
 TEST_CASE("peers keep empty values, lacking attributes, and values that others begin with",
           "[shard-peers]") {
-  const std::string name = GENERATE("bytes", "bytes:4:2", "zstd", "rocksdb", "hash", "redis");
+  const std::string name = GENERATE("bytes", "bytes:5:3", "zstd", "rocksdb", "hash", "redis");
   CAPTURE(name);
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     CAPTURE(seed);

@@ -6,6 +6,7 @@
 #include "blowfish/store/shard_search.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,7 +37,8 @@ class SearchedShard {
   explicit SearchedShard(std::uint64_t seed, std::uint64_t keys = kKeys)
       : random_(seed), keys_(keys), opened_(Schema::Make({"colour", "rest"}, '|').value()) {
     if (random_.Below(2) == 0) opened_.options.max_value_bytes = 10'000;  // Many files.
-    opened_.options.encoding = random_.Below(3) == 0 ? Encoding::kBlocks : Encoding::kIndex;
+    opened_.options.encoding =
+        std::array{Encoding::kIndex, Encoding::kBlocks, Encoding::kText}[random_.Below(3)];
     opened_.Open();
   }
 
@@ -336,7 +338,8 @@ TEST_CASE("a search ends when its visitor has enough, and of what is not there a
 TEST_CASE("a part of a search is short where values are long") {
   OpenedShard opened{Schema::Make({"colour", "rest"}, '|').value()};
   opened.options.compaction = {};
-  opened.options.encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
+  opened.options.encoding = encoding;
   opened.Open();
   constexpr std::uint64_t kRecords = 40;
   const auto write = [&](std::uint64_t count, const std::string& value, Version version) {

@@ -122,7 +122,8 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts",
   OpenedShard opened(made.schema);
   // Many small files, or one; each merge takes the last ones, or all.
   if (seed % 3 != 0) opened.options.max_value_bytes = 1 + random.Below(2000);
-  if (seed % 2 == 0) opened.options.encoding = Encoding::kBlocks;
+  if (seed % 3 == 0) opened.options.encoding = Encoding::kBlocks;
+  if (seed % 3 == 1) opened.options.encoding = Encoding::kText;
   opened.Open();
   Model model;
   Version version = 0;

@@ -8,7 +8,7 @@
 #include <stop_token>
 #include <string>
 
-#include "blowfish/store/text_store_writer.h"
+#include "blowfish/store/succinct_store_writer.h"
 #include "shard_fixture.h"
 #include "stout/core/random.h"
 #include "tests/support/allocations.h"
@@ -47,7 +47,7 @@ std::optional<std::size_t> AllocationsAfterStop(std::size_t n, Call call) {
   return source.stop_requested() ? std::optional(after_stop) : std::nullopt;
 }
 
-TEST_CASE("a file of texts is given up wherever it is told to stop", "[stop]") {
+TEST_CASE("a file with a text index is given up wherever it is told to stop", "[stop]") {
   SplitMix64 random(1);
   std::string text(5000, '\0');
   for (char& byte : text) byte = static_cast<char>('a' + random.Below(26));
@@ -56,8 +56,8 @@ TEST_CASE("a file of texts is given up wherever it is told to stop", "[stop]") {
   bool written = false;
   for (std::size_t n = 1;; ++n) {
     CAPTURE(n);
-    TextStoreWriter writer;
-    for (int i = 0; i < 3; ++i) writer.Append("key" + std::to_string(i), text);
+    SuccinctStoreWriter writer({}, kMaxValueBytes, Encoding::kText);
+    for (int i = 0; i < 3; ++i) writer.Append({"key" + std::to_string(i), {}, text});
     ErrorCode ended;
     const auto after = AllocationsAfterStop(n, [&](const std::stop_token& stop) {
       ended = writer.Finish(directory.path() + "/texts", nullptr, stop);

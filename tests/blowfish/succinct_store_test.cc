@@ -56,8 +56,8 @@ void Write(const Schema& schema, const StoredModel& model, const std::string& pa
 
 TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   const std::uint64_t seed = GENERATE(range(1, 60));
-  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
-  CAPTURE(seed, encoding == Encoding::kBlocks);
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
+  CAPTURE(seed, static_cast<int>(encoding));
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
@@ -71,7 +71,7 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   SuccinctStore& store = **opened;
   CHECK(store.schema() == made.schema);
   REQUIRE(store.records() == model.size());
-  CHECK(store.searchable() == (encoding == Encoding::kIndex));
+  CHECK(store.encoding() == encoding);
   ValueReader reader(store);
   std::uint32_t record = 0;
   std::uint64_t bytes = 0;
@@ -82,6 +82,9 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
     CHECK(read == key);
     CHECK(store.StampOf(record) == stored.stamp);
     CHECK(reader.Get(record) == stored.value);
+    const std::string_view end = std::string_view(stored.value).substr(stored.value.size() / 2);
+    const auto half = static_cast<std::int64_t>(stored.value.size() / 2);
+    CHECK(reader.GetRange(record, {half, -1}) == end);
     for (std::size_t a = 0; a < made.schema.size(); ++a) {
       CHECK(reader.GetAttribute(record, a) == made.schema.Attribute(stored.value, a));
     }
@@ -111,18 +114,24 @@ TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
   CHECK_FALSE(store.keys().Find("a"));
 }
 
-TEST_CASE("only files with blocks are refused by software of before", "[succinct_store]") {
-  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+TEST_CASE("files with blocks or a text index are refused by software of before",
+          "[succinct_store]") {
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   Write(Schema(), {{"a", {{1, 1}, "one"}}}, path, encoding);
-  Diagnostics why;
-  const auto file = IndexFile::Open(path, SuccinctStore::kFileKind, 1, Verify::kEverything, &why);
-  if (encoding == Encoding::kIndex) {
-    CHECK(file.has_value());
-  } else {
-    CHECK(file.error() == Errc::kBadUrl);
-    CHECK_THAT(why.message, Catch::Contains("use a newer program"));
+  for (const std::uint32_t version : {1, 2}) {
+    CAPTURE(version);
+    Diagnostics why;
+    const auto file =
+        IndexFile::Open(path, SuccinctStore::kFileKind, version, Verify::kEverything, &why);
+    const bool reads =
+        encoding == Encoding::kIndex || (encoding == Encoding::kBlocks && version == 2);
+    CHECK(file.has_value() == reads);
+    if (!reads) {
+      CHECK(file.error() == Errc::kBadUrl);
+      CHECK_THAT(why.message, Catch::Contains("use a newer program"));
+    }
   }
 }
 
@@ -132,7 +141,7 @@ TEST_CASE("a store with blocks has no layers", "[succinct_store]") {
   Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path, Encoding::kBlocks);
   auto opened = SuccinctStore::Open(path);
   REQUIRE(opened.has_value());
-  LayerLadder ladder((*opened)->index());
+  LayerLadder ladder = (*opened)->ladder();
   CHECK(ladder.next_bytes() == 0);
   CHECK_FALSE(ladder.Add());
 }
@@ -142,16 +151,16 @@ TEST_CASE("the account of a store's space has every byte of its file", "[succinc
   const std::string path = directory.path() + "/0.records";
   RandomValues made;
   const StoredModel model = RandomModel(1, made);
-  Write(made.schema, model, path, GENERATE(Encoding::kIndex, Encoding::kBlocks));
+  Write(made.schema, model, path, GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText));
   auto opened = SuccinctStore::Open(path);
   REQUIRE(opened.has_value());
   std::uint64_t bytes = 0;
   for (const Space& space : (*opened)->SpaceByPart()) bytes += space.bytes;
   CHECK(bytes == std::filesystem::file_size(path) + (*opened)->index().table_bytes());
-  (*opened)->index().records_at().Add();
+  (void)(*opened)->ladder().Add();
   std::uint64_t more = 0;
   for (const Space& space : (*opened)->SpaceByPart()) more += space.bytes;
-  CHECK(more - bytes == (*opened)->index().records_at().bytes());
+  CHECK(more - bytes == (*opened)->ladder().bytes());
 }
 
 TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
@@ -166,7 +175,7 @@ TEST_CASE("keys that do not come in order are refused", "[succinct_store]") {
 }
 
 TEST_CASE("a file that was changed is refused, byte by byte", "[succinct_store]") {
-  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+  const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
   Write(Schema(), {{"a", {{1, 1}, "one"}}, {"b", {{1, 2}, "two"}}}, path, encoding);

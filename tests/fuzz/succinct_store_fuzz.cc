@@ -38,6 +38,12 @@ constexpr std::array kNames{section::kSchema,        section::kKeys,         sec
 /// A file has all of these, or none.
 constexpr std::array kBlockNames{section::kBlocks, section::kBlockDictionary, section::kBlockBounds,
                                  section::kRecordBounds, section::kValueBounds};
+/// Likewise; an input with this byte in place of the others has them.
+constexpr std::byte kTextMark{0xff};
+constexpr std::array<std::string_view, 9> kTextNames{
+    "text psi entries",     "text psi numbers",   "text first rows",
+    "text start entries",   "text start numbers", section::kTextBegins,
+    section::kTextAlphabet, section::kTextRows,   section::kTextPositions};
 
 constexpr std::size_t kSizeBytes = 3;
 
@@ -74,7 +80,13 @@ std::vector<std::byte> FileOf(std::span<const std::byte> input) {
     file.resize(NextSection(file.size()));
   };
   std::ranges::for_each(kNames, add);
-  if (!input.empty()) std::ranges::for_each(kBlockNames, add);
+  const bool text = !input.empty() && input.front() == kTextMark;
+  if (text) input = input.subspan(1);
+  if (text) {
+    std::ranges::for_each(kTextNames, add);
+  } else if (!input.empty()) {
+    std::ranges::for_each(kBlockNames, add);
+  }
   const auto table_bytes = std::as_bytes(std::span(table));
   file.insert(file.end(), table_bytes.begin(), table_bytes.end());
   FileHeader header;
@@ -136,11 +148,20 @@ void ReadRecords(SuccinctStore& store) {
     Use(reader.Get(record));
   }
   reader.GetAll(records, [](std::size_t, std::string_view value) { Use(value); });
+  if (TextIndex* const text = store.text()) {
+    for (const std::string_view wanted : {"", "a", "an", "|"}) {
+      std::uint32_t found = 0;
+      text->Locate(text->Search(wanted), [&](std::uint32_t record, std::uint64_t) {
+        SeeRecord(store, record);
+        return ++found < kMostRecords;
+      });
+    }
+  }
   for (std::size_t a = 0; a < std::min<std::size_t>(index.attributes(), 8); ++a) {
     Search(store, a, "no such value");
     for (std::uint32_t r = 0; r < std::min(most, 4U); ++r) {
       TextBuffer value;
-      if (store.searchable()) (void)index.GetAttribute(records[r], a, value);
+      if (store.encoding() == Encoding::kIndex) (void)index.GetAttribute(records[r], a, value);
       Search(store, a, value.view());
     }
   }
@@ -152,7 +173,8 @@ void AskEverything(SuccinctStore& store) {
   for (std::uint64_t i = 0; i < store.deleted_keys().size() && i < kMostRecords; ++i) {
     sink = store.TombstoneOf(i).deleted_at_ms;
   }
-  if (store.texts().symbols() > kMostSteps) return;
+  const std::uint64_t steps = store.text() ? store.text()->bytes() : store.texts().symbols();
+  if (steps > kMostSteps) return;
   try {
     ReadRecords(store);
     ValueReader reader(store);

@@ -112,13 +112,13 @@ RowOrder::RowOrder(std::uint32_t records, Row rows, PsiWriter& psi) : psi_(psi),
   std::iota(starts_.begin(), starts_.end(), rows);
 }
 
-void RowOrder::Prepend(Field field, const std::stop_token& stop) {
+void RowOrder::Prepend(Field field, const std::stop_token& stop, TextSamples::Parts* samples) {
   if (starts_.empty() || stop.stop_requested()) return;
   const std::size_t symbols = field.symbols;
   if (field.one_each) {
     PrependOneEach(field, stop);
   } else {
-    PrependText(std::move(field), stop);
+    PrependText(std::move(field), stop, samples);
   }
   first_symbol_ += symbols;
 }
@@ -154,8 +154,9 @@ void RowOrder::PrependOneEach(const Field& field, const std::stop_token& stop) {
   }
 }
 
-void RowOrder::PrependText(Field field, const std::stop_token& stop) {
+void RowOrder::PrependText(Field field, const std::stop_token& stop, TextSamples::Parts* samples) {
   const Row first = static_cast<Row>(psi_.rows());
+  if (samples != nullptr) samples->Reset(field.rows(starts_.size()));
   const auto sort =
       std::make_shared<SuffixSort>(SortableText(field, starts_, starts_.front() > first));
   field = {};  // The sort needs the memory.
@@ -183,8 +184,10 @@ void RowOrder::PrependText(Field field, const std::stop_token& stop) {
   // A record without a symbol here begins with what follows.
   std::size_t record = 0;
   bool at_start = true;
+  std::uint32_t position = 0;
   text.ForEach([&](std::size_t place, bool is_end) {
     if (at_start && !is_end) starts_[record] = row_at[place];
+    if (samples != nullptr && !is_end) samples->Add(position++, row_at[place]);
     at_start = is_end;
     record += is_end;
   });

@@ -6,6 +6,7 @@
 
 #include "blowfish/index/field.h"
 #include "blowfish/index/psi.h"
+#include "blowfish/index/text_samples.h"
 
 namespace stout::blowfish {
 
@@ -33,14 +34,17 @@ class RowOrder {
   /// In a field that is not the first, every record must have its first symbol from a part of the
   /// alphabet that is below all later symbols, so that those rows are adjacent. Once `stop` asks
   /// for it, it ends soon, and its result must not be used.
-  void Prepend(Field field, const std::stop_token& stop = {});
+  ///
+  /// `samples`: gets those of the text, if it is the only field, and not one of a symbol a record.
+  void Prepend(Field field, const std::stop_token& stop = {},
+               TextSamples::Parts* samples = nullptr);
 
   /// Per record, the row of the first suffix of the field given last.
   [[nodiscard]] const std::vector<Row>& starts() const { return starts_; }
 
  private:
   void PrependOneEach(const Field& field, const std::stop_token& stop);
-  void PrependText(Field field, const std::stop_token& stop);
+  void PrependText(Field field, const std::stop_token& stop, TextSamples::Parts* samples);
 
   PsiWriter& psi_;
   std::vector<Row> starts_;

@@ -32,12 +32,12 @@ RowRange SelfIndex::Precede(Symbol symbol, RowRange next) const {
 }
 
 SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records, std::uint32_t block,
-                              const std::stop_token& stop) {
+                              const std::stop_token& stop, TextSamples::Parts* samples) {
   SelfIndexParts parts{.first_rows = FirstRows(fields), .records = records};
   PsiWriter psi(block);
   RowOrder order(records, parts.first_rows.back(), psi);
   for (; !fields.empty(); fields.pop_back()) {
-    order.Prepend(std::move(fields.back()), stop);
+    order.Prepend(std::move(fields.back()), stop, samples);
     if (stop.stop_requested()) return parts;
   }
   parts.psi = psi.Finish();

@@ -9,6 +9,7 @@
 #include "blowfish/index/field.h"
 #include "blowfish/index/framed_array.h"
 #include "blowfish/index/psi.h"
+#include "blowfish/index/text_samples.h"
 
 namespace stout::blowfish {
 
@@ -94,8 +95,10 @@ struct SelfIndexParts {
 /// Builds an index of records whose fields are these, each with symbols of its own: those of the
 /// last field are the lowest. See RowOrder for what fields must be. `fields` is emptied as it goes.
 /// `block`: of Psi. Once `stop` asks for it, it ends soon, and what it answers is of no use.
+/// `samples`: see RowOrder::Prepend().
 [[nodiscard]] SelfIndexParts BuildSelfIndex(std::vector<Field> fields, std::uint32_t records,
                                             std::uint32_t block = Psi::kBlock,
-                                            const std::stop_token& stop = {});
+                                            const std::stop_token& stop = {},
+                                            TextSamples::Parts* samples = nullptr);
 
 }  // namespace stout::blowfish

@@ -1,9 +1,7 @@
 #include "blowfish/index/text_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
-#include <utility>
 
 namespace stout::blowfish {
 namespace {
@@ -11,16 +9,18 @@ namespace {
 SampleShape ShapeOf(std::uint64_t size) {
   return {.size = size,
           .width = BitWidth(std::max<std::uint64_t>(size, 1) - 1),
-          .coarsest_exponent = TextIndex::kCoarsestExponent,
-          .columns = 1U << TextIndex::kCoarsestExponent};
+          .coarsest_exponent = TextSamples::kExponent,
+          .coarsest_implied = true,
+          .columns = TextSamples::kDistance};
 }
 
 }  // namespace
 
-TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins)
+TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, TextSamples samples)
     : index_(index),
       alphabet_(alphabet),
       begins_(begins),
+      samples_(samples),
       positions_at_(ShapeOf(index_.rows())),
       rows_of_(ShapeOf(index_.rows())) {}
 
@@ -37,69 +37,49 @@ void TextIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
 
 void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size,
                         TextBuffer& text) {
-  const std::uint64_t begin = begins_[record];
-  const std::uint64_t end = begins_[record + 1];
-  if (offset >= end - begin || size == 0) return;
-  const bool tell = Learns();
-  const std::uint64_t first = begin + offset;
-  const std::uint64_t last = first + std::min(size, end - first);
-  char* const extracted = text.Extend(last - first);
-  std::memset(extracted, 0, last - first);  // with a wrong Psi, not all of it is read
-  struct Part {
-    std::uint64_t position;
-    std::uint64_t end;
-  };
-  std::array<Part, kWalks> parts;
-  Begin next = LastBegin({begin, index_.Start(record)}, first);
-  const auto begin_part = [&](std::size_t lane) -> std::optional<Row> {
-    while (next.position != last) {
-      const Begin from = std::exchange(next, NextBegin(next.position, last));
-      parts[lane] = {from.position, next.position};
-      if (!index_.IsEnd(from.row)) return from.row;  // It is none, unless Psi is wrong.
-    }
+  if (offset >= SizeOf(record)) return;
+  const std::uint64_t first = begins_[record] + offset;
+  const std::uint64_t last = first + std::min(size, begins_[record + 1] - first);
+  const auto row_of = [this](std::uint64_t position) -> std::optional<Row> {
+    if (const auto row = samples_.RowOf(position)) return row;
+    if (const auto row = rows_of_.Find(position)) return static_cast<Row>(*row);
     return std::nullopt;
   };
-  WalkInLockStep(index_.psi(), begin_part, [&](std::size_t lane, const Psi::Cursor& cursor) {
-    Part& part = parts[lane];
-    if (part.position >= first) extracted[part.position - first] = alphabet_.Print(cursor.symbol);
-    if (tell) Tell(cursor.row, part.position);
-    return ++part.position < part.end && !index_.IsEnd(cursor.next);
-  });
-}
-
-TextIndex::Begin TextIndex::LastBegin(Begin start, std::uint64_t position) const {
-  const std::uint64_t step = rows_of_.finest();
-  if (step == 0) return start;
-  // The coarsest layer has one that is nearer, if it is full.
-  constexpr std::uint64_t kFarthest = std::uint64_t{1} << kCoarsestExponent;
-  for (std::uint64_t known = position / step * step;
-       known > start.position && position - known < kFarthest; known -= step) {
-    if (const auto row = rows_of_.Find(known)) return {known, static_cast<Row>(*row)};
-  }
-  return start;
-}
-
-TextIndex::Begin TextIndex::NextBegin(std::uint64_t position, std::uint64_t end) const {
-  const std::uint64_t step = rows_of_.finest();
-  if (step == 0) return {.position = end};
-  for (std::uint64_t known = (position / step + 1) * step; known < end; known += step) {
-    if (const auto row = rows_of_.Find(known)) return {known, static_cast<Row>(*row)};
-  }
-  return {.position = end};
+  if (!Learns())
+    return ReadPart(
+        record, first, last, rows_of_.finest(), row_of, [](Row, std::uint64_t) {}, text);
+  ReadPart(
+      record, first, last, rows_of_.finest(), row_of,
+      [this](Row row, std::uint64_t position) { Tell(row, position); }, text);
 }
 
 RowRange TextIndex::Search(std::string_view substring) const {
-  RowRange rows{0, index_.rows() + index_.records()};
+  if (substring.empty()) return {0, index_.rows()};
+  return Search(substring, {0, index_.rows() + index_.records()});
+}
+
+RowRange TextIndex::SearchAtEnd(std::string_view substring) const {
+  return Search(substring, index_.Ends());
+}
+
+RowRange TextIndex::Search(std::string_view substring, RowRange following) const {
+  RowRange rows = following;
   for (std::size_t i = substring.size(); i-- > 0 && !rows.empty();) {
     const std::optional<Symbol> symbol = alphabet_.Find(substring[i]);
     rows = symbol ? index_.Precede(*symbol, rows) : RowRange{};
   }
-  if (substring.empty()) rows.last = index_.rows();
   return rows;
+}
+
+// One of `finest` rows is known, and each end of a record.
+std::uint64_t TextIndex::StepsToLocate() const {
+  const std::uint64_t to_end = bytes() / std::max(records(), 1U) / 2;
+  return 1 + std::min<std::uint64_t>(to_end, positions_at_.finest());
 }
 
 std::optional<std::uint64_t> TextIndex::PositionOf(Row row) const {
   if (index_.IsEnd(row)) return begins_[index_.EndedRecord(row) + 1];
+  if (const auto position = samples_.PositionOf(row)) return position;
   return positions_at_.Find(row);
 }
 

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blowfish/index/byte_alphabet.h"
@@ -14,33 +16,32 @@
 #include "blowfish/index/lock_step.h"
 #include "blowfish/index/self_index.h"
 #include "blowfish/index/text_buffer.h"
+#include "blowfish/index/text_samples.h"
 
 namespace stout::blowfish {
 
-/// Records of bytes, compressed, of which any part is read and any substring found: the setting of
-/// the paper. A record ends where a match ends that does not find enough: matches do not reach
-/// across records.
+/// Records of bytes, compressed. Any part of a record can be read, and any substring found: the
+/// setting of the paper. A match does not reach across records.
 ///
-/// The text is all records one behind the other; a position counts its bytes. Two layered sampled
-/// arrays shorten walks, the paper's:
+/// The text is all records one behind the other; a position counts its bytes. Samples bound the
+/// walks. Two layered sampled arrays, the paper's, shorten them further:
 /// - `positions`: of a row, its position (AoS2Input), for searches;
-/// - `rows`: of a position, its row (Input2AoS), for reading from the middle of a record.
-/// The end of a record is known without them, so every walk ends, at the latest there.
+/// - `rows`: of a position, its row (Input2AoS), for reading.
+/// Their coarsest layer is the samples.
 ///
-/// Owner: what the spans of `index` and `begins` show outlives it.
-/// Threads: one at a time, because queries fill the layers.
-/// Errors: a Psi that is wrong, in a file that nobody of ours made, gives wrong answers; walks do
-/// not leave its rows.
+/// Owner: the memory behind the spans of all parts outlives it.
+/// Threads: one at a time, because queries fill the layers. ReadAll() is for any thread.
+/// Errors: a wrong Psi or sample, in a file that no writer of ours made, gives wrong answers; walks
+///   do not leave its rows.
 /// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
 class TextIndex {
  public:
-  /// The sampling distance of the coarsest layer, none of which exists at first.
-  static constexpr int kCoarsestExponent = 7;
-
   /// `begins`: of each record its first position, and at last the length of the text.
-  TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins);
+  TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, TextSamples samples);
 
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
+  /// Bytes of all records.
+  [[nodiscard]] std::uint64_t bytes() const { return index_.rows(); }
   [[nodiscard]] std::uint64_t SizeOf(std::uint32_t record) const {
     return begins_[record + 1] - begins_[record];
   }
@@ -53,26 +54,45 @@ class TextIndex {
   /// Fills the layers of both, by reading the records [first, last).
   void FillLayers(std::uint32_t first, std::uint32_t last);
 
-  /// Calls visit(i, text) for each of the records, in any order; reads kWalks at a time.
+  /// Calls visit(i, text) for each of the records, in any order. The text lasts for the call.
+  ///
+  /// Cost: kWalks records are read together, each by one walk; a long record alone, by walks from
+  /// its samples. So a byte takes some 20 ns, except of a few short records.
   template <typename Visit>
   void GetAll(std::span<const std::uint32_t> records, Visit visit);
+  /// The same, without filling layers.
+  template <typename Visit>
+  void ReadAll(std::span<const std::uint32_t> records, Visit visit) const {
+    ReadAll(records, visit, [](Row, std::uint64_t) {});
+  }
 
   /// Appends a record.
   void Get(std::uint32_t record, TextBuffer& text) { Extract(record, 0, SizeOf(record), text); }
 
-  /// Appends the bytes [offset, offset + size) of a record, as far as it has them. Walks begin
-  /// wherever `rows` knows a row, in lock step: so a dense layer makes even one record quick.
+  /// Appends the bytes [offset, offset + size) of a record, as far as it has them.
+  ///
+  /// Cost: walks begin at each position whose row is known, in lock step. The first one begins
+  /// before the part, by up to 512 bytes, or less with layers of `rows`.
   void Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size, TextBuffer& text);
 
-  /// The rows where the substring begins, one for each occurrence. For the empty substring, all
-  /// rows.
+  /// Returns the rows where the substring begins, one for each occurrence. For the empty substring,
+  /// all rows.   Cost: two binary searches for each byte.
   [[nodiscard]] RowRange Search(std::string_view substring) const;
+  /// The same of occurrences that end a record. Requires a byte at least.
+  [[nodiscard]] RowRange SearchAtEnd(std::string_view substring) const;
 
   /// Calls visit(record, offset) for each row, in any order, until it answers false.
+  ///
+  /// Cost: StepsToLocate() for a row, 20 ns each.
   template <typename Visit>
   void Locate(RowRange rows, Visit visit);
+  /// Steps from a row to one whose position is known, on average, about.
+  [[nodiscard]] std::uint64_t StepsToLocate() const;
 
  private:
+  /// A record of this size is read by several walks.
+  static constexpr std::uint64_t kLongRecord = 8 * TextSamples::kDistance;
+
   struct Place {
     std::uint32_t record;
     std::uint64_t offset;
@@ -101,6 +121,17 @@ class TextIndex {
     std::size_t size_ = 0;
   };
 
+  // Calls pass(row, position) for each row that a walk passes.
+  template <typename Visit, typename Pass>
+  void ReadAll(std::span<const std::uint32_t> records, Visit visit, Pass pass) const;
+  // Appends the bytes [first, last) of a record, which has them. `row_of` finds the row of a
+  // position that is a multiple of `step`, or nullopt; it knows those of all samples.
+  template <typename RowOf, typename Pass>
+  void ReadPart(std::uint32_t record, std::uint64_t first, std::uint64_t last, std::uint64_t step,
+                RowOf row_of, Pass pass, TextBuffer& text) const;
+
+  [[nodiscard]] RowRange Search(std::string_view substring, RowRange following) const;
+
   // Returns true if a layer lacks entries.
   [[nodiscard]] bool Learns() const { return positions_at_.filling() || rows_of_.filling(); }
   void Tell(Row row, std::uint64_t position) {
@@ -108,23 +139,25 @@ class TextIndex {
     rows_of_.Fill(position, row);
   }
   [[nodiscard]] Place PlaceOf(std::uint64_t position) const;
-  // The nearest to a position, not behind it, whose row is known; `start`, or better.
-  [[nodiscard]] Begin LastBegin(Begin start, std::uint64_t position) const;
-  // The first that is known behind a position and before `end`; if there is none, `end` and no row.
-  [[nodiscard]] Begin NextBegin(std::uint64_t position, std::uint64_t end) const;
   // The position of a row, if it is known without a walk.
   [[nodiscard]] std::optional<std::uint64_t> PositionOf(Row row) const;
 
   SelfIndex index_;
   ByteAlphabet alphabet_;
   EliasFano begins_;
+  TextSamples samples_;
   LayeredSampledArray positions_at_;
   LayeredSampledArray rows_of_;
 };
 
 template <typename Visit>
 void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  const bool tell = Learns();
+  if (!Learns()) return std::as_const(*this).ReadAll(records, visit);
+  ReadAll(records, visit, [this](Row row, std::uint64_t position) { Tell(row, position); });
+}
+
+template <typename Visit, typename Pass>
+void TextIndex::ReadAll(std::span<const std::uint32_t> records, Visit visit, Pass pass) const {
   struct Reading {
     std::size_t i = 0;
     std::uint64_t position = 0;
@@ -133,6 +166,7 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
   };
   std::array<Reading, kWalks> lanes;
   std::size_t next = 0;
+  // What needs no lane is read at once.
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
     Reading& reading = lanes[lane];
     while (next < records.size()) {
@@ -142,18 +176,60 @@ void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
       reading.end = begins_[record + 1];
       reading.text.Clear();
       const Row start = index_.Start(record);
-      if (reading.position < reading.end && !index_.IsEnd(start)) return start;
-      visit(reading.i, std::string_view());
+      const std::uint64_t size = reading.end - reading.position;
+      if (size > 0 && size < kLongRecord && !index_.IsEnd(start)) return start;
+      ReadPart(
+          record, reading.position, reading.end, TextSamples::kDistance,
+          [this](std::uint64_t position) { return samples_.RowOf(position); }, pass, reading.text);
+      visit(reading.i, reading.text.view());
     }
     return std::nullopt;
   };
   WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     Reading& reading = lanes[lane];
     reading.text.Append(alphabet_.Print(cursor.symbol));
-    if (tell) Tell(cursor.row, reading.position);
+    pass(cursor.row, reading.position);
     if (++reading.position < reading.end && !index_.IsEnd(cursor.next)) return true;
     visit(reading.i, reading.text.view());
     return false;
+  });
+}
+
+template <typename RowOf, typename Pass>
+void TextIndex::ReadPart(std::uint32_t record, std::uint64_t first, std::uint64_t last,
+                         std::uint64_t step, RowOf row_of, Pass pass, TextBuffer& text) const {
+  if (first == last) return;
+  char* const read = text.Extend(last - first);
+  std::memset(read, 0, last - first);  // with a wrong Psi, not all of it is read
+  // The known position that is nearest to `first`, not behind it.
+  Begin next{begins_[record], index_.Start(record)};
+  for (std::uint64_t known = first / step * step; known > next.position; known -= step) {
+    if (const auto row = row_of(known)) next = {known, *row};
+  }
+  const auto after = [&](std::uint64_t position) -> Begin {
+    for (std::uint64_t known = (position / step + 1) * step; known < last; known += step) {
+      if (const auto row = row_of(known)) return {known, *row};
+    }
+    return {.position = last};
+  };
+  struct Part {
+    std::uint64_t position;
+    std::uint64_t end;
+  };
+  std::array<Part, kWalks> parts;
+  const auto begin = [&](std::size_t lane) -> std::optional<Row> {
+    while (next.position != last) {
+      const Begin from = std::exchange(next, after(next.position));
+      parts[lane] = {from.position, next.position};
+      if (!index_.IsEnd(from.row)) return from.row;  // It is none, unless Psi is wrong.
+    }
+    return std::nullopt;
+  };
+  WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
+    Part& part = parts[lane];
+    if (part.position >= first) read[part.position - first] = alphabet_.Print(cursor.symbol);
+    pass(cursor.row, part.position);
+    return ++part.position < part.end && !index_.IsEnd(cursor.next);
   });
 }
 

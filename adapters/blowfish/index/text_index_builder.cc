@@ -4,8 +4,9 @@
 
 namespace stout::blowfish {
 
-EliasFano TextIndexParts::Begins() const {
-  return EliasFano::Open(std::span(begins).first(begins.size() - kBitPadding)).value();
+TextIndex TextIndexParts::View() const {
+  const auto unpadded = std::span(begins).first(begins.size() - kBitPadding);
+  return {index.View(), alphabet, EliasFano::Open(unpadded).value(), samples.View()};
 }
 
 void TextIndexBuilder::Append(std::string_view record) {
@@ -39,7 +40,7 @@ TextIndexParts TextIndexBuilder::Finish(const std::stop_token& stop) {
   fields[0].text = std::move(text_);
   fields[0].symbols = parts.alphabet.symbols();
   parts.index = BuildSelfIndex(std::move(fields), static_cast<std::uint32_t>(records_),
-                               Psi::kLongBlock, stop);
+                               Psi::kLongBlock, stop, &parts.samples);
   return parts;
 }
 

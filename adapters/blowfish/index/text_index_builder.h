@@ -16,24 +16,28 @@ struct TextIndexParts {
   SelfIndexParts index;
   ByteAlphabet alphabet;
   std::vector<std::byte> begins;  ///< With kBitPadding.
+  TextSamples::Parts samples;
 
-  [[nodiscard]] EliasFano Begins() const;
+  /// The parts must outlive it.
+  [[nodiscard]] TextIndex View() const;
 };
 
 /// Builds the index of records of bytes, which come one at a time, in their order.
 ///
-///     TextIndexBuilder builder;
+///     TextIndexBuilder builder(bytes, records);
 ///     for (std::string_view record : records) builder.Append(record);
 ///     const TextIndexParts parts = builder.Finish();
-///     TextIndex index(parts.index.View(), parts.alphabet, parts.Begins());
+///     TextIndex index = parts.View();
 ///
 /// Cost: some 0.1 us a byte.
-/// Memory: twice the text, six times while it grows. At the end it is the memory of RowOrder and of
-///   the index: 10 to 12 bytes a byte of text, plus as much for five bytes a record. It is more if
-///   the text compresses badly.
+/// Memory: twice the text. At the end it is the memory of RowOrder and of the index: 10 to 12 bytes
+///   a byte of text, plus as much for five bytes a record. It is more if the text compresses badly.
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class TextIndexBuilder {
  public:
+  /// Makes room for records that have this number of bytes together.
+  TextIndexBuilder(std::uint64_t bytes, std::uint64_t records) { text_.reserve(bytes + records); }
+
   /// At most kMaxRows bytes, and no more than divsufsort counts; see RowOrder.
   void Append(std::string_view record);
 

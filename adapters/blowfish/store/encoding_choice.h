@@ -15,6 +15,7 @@ enum class Encoding : std::uint8_t {
   kMeasured,  ///< For writers: as ChooseEncoding() decides.
   kIndex,     ///< RecordIndex: searched by attribute, and faster with layers.
   kBlocks,    ///< BlockTexts: neither, but smaller for values that an index does not compress.
+  kText,      ///< TextIndex: any substring is searched, and parts are read; see --text-index.
 };
 
 /// Returns kIndex or kBlocks, by the sizes of both for a sample of the values:

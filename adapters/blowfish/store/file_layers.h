@@ -9,13 +9,13 @@
 namespace stout::blowfish {
 
 /// Calls visit(layers) with the layers of a file: a BlockLayers if its values are in blocks,
-/// otherwise the LayerLadder of its index. Both have the same members.
+/// otherwise the LayerLadder of its index or text index. Both have the same members.
 ///
 /// Threads: the owner's of the store.
 template <typename Visit>
 decltype(auto) VisitLayers(SuccinctStore& store, Visit visit) {
   if (BlockLayers* const layers = store.block_layers()) return visit(*layers);
-  LayerLadder ladder(store.index());
+  LayerLadder ladder = store.ladder();
   return visit(ladder);
 }
 

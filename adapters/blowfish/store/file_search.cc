@@ -57,7 +57,7 @@ bool FileSearch::See(std::uint32_t record, const Visitor& visit) {
 }
 
 bool FileSearch::ReadsAll() const {
-  return query_.kind == LogQuery::Kind::kContains || !file_->store->searchable();
+  return query_.kind == LogQuery::Kind::kContains || file_->store->encoding() != Encoding::kIndex;
 }
 
 bool FileSearch::Matches(std::string_view value) const {

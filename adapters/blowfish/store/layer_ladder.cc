@@ -16,24 +16,19 @@ std::uint64_t BytesOf(std::size_t words) { return words * sizeof(std::uint64_t);
 
 }  // namespace
 
-std::size_t LayerLadder::layers() const {
-  if (index_.records() == 0) return 0;
-  return LayersOf(index_.records_at()) + LayersOf(index_.places_of());
-}
+std::size_t LayerLadder::layers() const { return LayersOf(searches_) + LayersOf(reads_); }
 
 std::size_t LayerLadder::Steps() const {
-  if (index_.records() == 0) return 0;  // nothing to sample
-  return 2 * static_cast<std::size_t>(index_.records_at().shape().coarsest_exponent);
+  if (searches_.shape().size == 0) return 0;  // nothing to sample
+  return 2 * static_cast<std::size_t>(searches_.shape().coarsest_exponent);
 }
 
-std::uint64_t LayerLadder::bytes() const {
-  return index_.records_at().bytes() + index_.places_of().bytes();
-}
+std::uint64_t LayerLadder::bytes() const { return searches_.bytes() + reads_.bytes(); }
 
 LayeredSampledArray& LayerLadder::ArrayOf(std::size_t step) const {
   // The two arrays take turns, except for the first step and the last.
-  const bool records = step == 0 || (step % 2 == 1 && step + 1 < Steps());
-  return records ? index_.records_at() : index_.places_of();
+  const bool searches = step == 0 || (step % 2 == 1 && step + 1 < Steps());
+  return searches ? searches_ : reads_;
 }
 
 std::uint64_t LayerLadder::next_bytes() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "blowfish/index/record_index.h"
+#include "blowfish/index/text_index.h"
 
 namespace stout::blowfish {
 
@@ -15,7 +16,8 @@ namespace stout::blowfish {
 /// Searches come first: a hit costs a walk, and without a layer that is half a record long; each
 /// layer of records halves it. Places begin to tell when a record is cut in two or more, and from
 /// there on each kind halves what its walks have left. A ladder ends when both have every
-/// attribute.
+/// attribute. A text index has `positions` for `records`, `rows` for `places`, and bytes for
+/// attributes.
 ///
 /// The steps that an index stands on are in its arrays: a ladder has no state of its own.
 ///
@@ -25,7 +27,10 @@ namespace stout::blowfish {
 /// Errors: as LayeredSampledArray's.
 class LayerLadder {
  public:
-  explicit LayerLadder(RecordIndex& index) : index_(index) {}
+  explicit LayerLadder(RecordIndex& index)
+      : searches_(index.records_at()), reads_(index.places_of()) {}
+  explicit LayerLadder(TextIndex& index)
+      : searches_(index.positions_at()), reads_(index.rows_of()) {}
 
   /// Layers that the index has, those it always has not counted.
   [[nodiscard]] std::size_t layers() const;
@@ -37,9 +42,7 @@ class LayerLadder {
   [[nodiscard]] std::uint64_t finest_bytes() const;
 
   /// Layers lack entries.
-  [[nodiscard]] bool filling() const {
-    return index_.records_at().filling() || index_.places_of().filling();
-  }
+  [[nodiscard]] bool filling() const { return searches_.filling() || reads_.filling(); }
 
   /// A layer more, empty: whoever reads fills it, and FillLayers() at once. False: there is none.
   bool Add();
@@ -51,7 +54,8 @@ class LayerLadder {
   // The array that a step adds to; step < Steps().
   [[nodiscard]] LayeredSampledArray& ArrayOf(std::size_t step) const;
 
-  RecordIndex& index_;
+  LayeredSampledArray& searches_;
+  LayeredSampledArray& reads_;
 };
 
 }  // namespace stout::blowfish

@@ -85,7 +85,12 @@ class SuccinctSource final : public Source {
     std::vector<std::uint32_t> records(std::min(together_, store_.records() - record));
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());
-    reader_.GetAll(records, [&](std::size_t i, std::string_view value) { values_[i] = value; });
+    const auto keep = [&](std::size_t i, std::string_view value) { values_[i] = value; };
+    if (const TextIndex* const text = store_.text()) {
+      text->ReadAll(records, keep);
+    } else {
+      reader_.GetAll(records, keep);
+    }
     read_from_ = record;
     read_through_ = record + static_cast<std::uint32_t>(records.size());
   }

@@ -15,8 +15,9 @@
 namespace stout::blowfish {
 namespace {
 
-/// A stop may take a tenth of a second.
-constexpr std::uint32_t kFillAtOnce = 1 << 14;
+/// A stop may take some tenths of a second.
+constexpr std::uint64_t kFillAtOnce = std::uint64_t{1} << 14;  // records
+constexpr std::uint64_t kFillBytes = std::uint64_t{4} << 20;   // of values
 
 /// Of values; it takes less than 100 MB to build such a file.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
@@ -26,16 +27,21 @@ std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
   const std::uint64_t all = std::max<std::uint64_t>(load.value_bytes, 1);
   const double part = static_cast<double>(value_bytes) / static_cast<double>(all);
   const auto records = static_cast<std::uint64_t>(part * static_cast<double>(load.records));
-  return EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
+  return load.encoding == Encoding::kText
+             ? EstimateTextMergeBytes(records, value_bytes)
+             : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
 }
 
 // Nobody else has the store yet.
 void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
   if (!SetLayers(to, layers)) return;
   ValueReader reader(to);
+  const std::uint64_t bytes = std::max<std::uint64_t>(to.value_bytes(), 1);
+  const auto at_once = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(kFillBytes * to.records() / bytes, 1, kFillAtOnce));
   for (std::uint32_t first = 0; first < to.records() && HasLayersToFill(to);) {
     if (stop.stop_requested()) return;
-    const std::uint32_t last = std::min(to.records(), first + kFillAtOnce);
+    const std::uint32_t last = std::min(to.records(), first + at_once);
     reader.FillLayers(first, last);
     first = last;
   }
@@ -74,8 +80,12 @@ std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_byte
   return value_bytes + most + 72 * records;
 }
 
-MergeLoad LoadOf(const MergeInput& input) {
-  MergeLoad load;
+std::uint64_t EstimateTextMergeBytes(std::uint64_t records, std::uint64_t value_bytes) {
+  return 12 * value_bytes + 72 * records;
+}
+
+MergeLoad LoadOf(const MergeInput& input, Encoding encoding) {
+  MergeLoad load{.encoding = encoding};
   std::uint64_t symbols = 0;
   for (const auto& file : input.files) {
     symbols += file.store->texts().symbols();
@@ -103,7 +113,7 @@ std::uint64_t MergeWork::EstimateBytes() const {
   const auto estimate = [this](const MergeLoad& load) {
     return EstimateFile(load, std::min(load.value_bytes, max_file_bytes));
   };
-  return std::max(estimate(LoadOf(input)), estimate(LoadOf(sweep)));
+  return std::max(estimate(LoadOf(input, encoding)), estimate(LoadOf(sweep, encoding)));
 }
 
 Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnostics) const {

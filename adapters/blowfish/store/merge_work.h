@@ -35,18 +35,24 @@ struct Merged {
 [[nodiscard]] std::uint64_t EstimateMergeBytes(std::uint64_t records, std::uint64_t value_bytes,
                                                double symbols_per_byte);
 
-/// How much a merge reads.
+/// Returns the memory of a merge that builds a text index, about: 12 bytes per byte of values, and
+/// 72 per record.
+[[nodiscard]] std::uint64_t EstimateTextMergeBytes(std::uint64_t records,
+                                                   std::uint64_t value_bytes);
+
+/// How much a merge reads, and what it makes of it.
 struct MergeLoad {
   std::uint64_t records = 0;
   std::uint64_t value_bytes = 0;
   /// How many symbols there will be, the files tell; without one they are taken for as many as
   /// there are bytes. Values in blocks are expected to get none again.
   double symbols_per_byte = 1;
+  Encoding encoding = Encoding::kMeasured;
 };
-[[nodiscard]] MergeLoad LoadOf(const MergeInput& input);
+[[nodiscard]] MergeLoad LoadOf(const MergeInput& input, Encoding encoding);
 
 /// Returns how many bytes of values one file of such data may have, so that a merge takes at most
-/// that memory: EstimateMergeBytes(). A file of a few megabytes is always possible.
+/// that memory, by the estimates above. A file of a few megabytes is always possible.
 [[nodiscard]] std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory);
 
 /// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers
@@ -67,7 +73,7 @@ struct MergeWork {
   std::uint64_t max_file_bytes = kMaxValueBytes;
   Encoding encoding = Encoding::kMeasured;
 
-  /// EstimateMergeBytes() of the largest file that may come of it.
+  /// The estimate above of the largest file that may come of it.
   [[nodiscard]] std::uint64_t EstimateBytes() const;
 
   /// Errors: Merge()'s and SuccinctStore::Open()'s; the files are removed then.

@@ -33,8 +33,9 @@ struct SelfIndexSections {
 
   /// Returns true if all arrays exist, have the sizes that follow from one another and from the
   /// number of records, and lead nowhere beyond themselves.   Cost: reads all but the low parts of
-  /// Psi's numbers.
-  [[nodiscard]] bool Read(const IndexFile& file, std::uint64_t expected_records);
+  /// Psi's numbers.   `prefix`: of the sections' names.
+  [[nodiscard]] bool Read(const IndexFile& file, std::uint64_t expected_records,
+                          std::string_view prefix = "");
 
   /// Once they are read.
   [[nodiscard]] std::uint64_t symbols() const { return first_rows.size() - 1; }
@@ -46,7 +47,8 @@ struct SelfIndexSections {
   /// Tells the system that walks go everywhere, again and again.
   void Advise() const;
 
-  static void Write(const SelfIndexParts& index, IndexFileWriter& file);
+  static void Write(const SelfIndexParts& index, IndexFileWriter& file,
+                    std::string_view prefix = "");
 };
 
 }  // namespace stout::blowfish

@@ -89,9 +89,10 @@ Background::Work Shard::Merge() {
   const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
   const std::uint64_t now = options_.now_ms();
   const FileRun all{0, files_.size()};
-  const std::uint64_t max_file_bytes = std::min(
-      options_.max_value_bytes,
-      LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}), options_.merge_memory));
+  const std::uint64_t max_file_bytes =
+      std::min(options_.max_value_bytes,
+               LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}, options_.encoding),
+                           options_.merge_memory));
   std::uint64_t newer = 0;
   for (const auto& store : suffixes_)
     newer += store->text_bytes() + store->size() * schema().size();

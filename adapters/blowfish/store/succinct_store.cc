@@ -60,16 +60,18 @@ struct SuccinctStore::Parts {
   std::span<const TokenAlphabet::Text> texts;
   std::span<const char> long_texts;
   std::optional<BlockTexts> blocks;
+  std::optional<TextIndex> text;
 
   // Returns true if all sections exist, with the sizes that follow from one another.
   bool Read(const IndexFile& file, const Schema& schema) {
     if (!ReadPart(file, section::kKeys, keys) || !ReadPart(file, section::kStamps, stamps) ||
         !ReadPart(file, section::kDeletedKeys, deleted_keys) ||
         !ReadPart(file, section::kDeletedStamps, deleted_stamps) ||
-        !ReadArray(file, section::kDeletedTimes, deleted_times) || !ReadBlocks(file)) {
+        !ReadArray(file, section::kDeletedTimes, deleted_times) || !ReadBlocks(file) ||
+        !ReadText(file)) {
       return false;
     }
-    const std::uint64_t indexed = blocks ? 0 : keys.size();
+    const std::uint64_t indexed = blocks || text ? 0 : keys.size();
     if (!index.Read(file, indexed) || !ReadArray(file, section::kAttributes, attributes) ||
         !ReadArray(file, section::kTexts, texts) ||
         !ReadArray(file, section::kLongTexts, long_texts)) {
@@ -98,9 +100,35 @@ struct SuccinctStore::Parts {
     if (opened) blocks = std::move(*opened);
     return opened.has_value();
   }
+
+  // Returns true if there is no text index, or if it has a value for each key.
+  bool ReadText(const IndexFile& file) {
+    ByteAlphabet alphabet;
+    if (!file.Find(section::kTextAlphabet)) return true;
+    SelfIndexSections sections{.block = Psi::kLongBlock, .empty_records = true};
+    EliasFano begins;
+    std::span<const Row> rows;
+    std::span<const std::uint32_t> positions;
+    if (blocks || !ReadPart(file, section::kTextAlphabet, alphabet) ||
+        !ReadPart(file, section::kTextBegins, begins) ||
+        !sections.Read(file, keys.size(), section::kTextPrefix) ||
+        !ReadArray(file, section::kTextRows, rows) ||
+        !ReadArray(file, section::kTextPositions, positions)) {
+      return false;
+    }
+    const TextSamples samples(rows, positions);
+    const Row bytes = sections.first_rows.back();
+    if (sections.symbols() != alphabet.symbols() || !AreBounds(begins, keys.size(), bytes) ||
+        !samples.AreReadable(bytes)) {
+      return false;
+    }
+    sections.Advise();
+    text.emplace(sections.View(), alphabet, begins, samples);
+    return true;
+  }
 };
 
-SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts)
+SuccinctStore::SuccinctStore(IndexFile file, Schema schema, Parts parts)
     : file_(std::move(file)),
       schema_(std::move(schema)),
       keys_(parts.keys),
@@ -110,7 +138,8 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, const Parts& parts)
       deleted_times_(parts.deleted_times),
       symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
       index_(parts.index.View(), Alphabet(parts)),
-      blocks_(parts.blocks) {
+      blocks_(parts.blocks),
+      text_(std::move(parts.text)) {
   if (blocks_) block_layers_.emplace(blocks_->layer_shape());
 }
 
@@ -131,7 +160,8 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
       schema_bytes ? DecodeSchema(*schema_bytes) : Result<Schema>(Errc::kCorrupt);
   Parts parts;
   if (!schema || !parts.Read(*file, *schema)) return FailMisfit(path, diagnostics);
-  std::unique_ptr<SuccinctStore> store(new SuccinctStore(std::move(*file), *schema, parts));
+  std::unique_ptr<SuccinctStore> store(
+      new SuccinctStore(std::move(*file), *schema, std::move(parts)));
   if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) {
     return FailMisfit(path, diagnostics);
   }
@@ -141,8 +171,13 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
 std::vector<Space> SuccinctStore::SpaceByPart() {
   std::vector<Space> space = SpaceOf(file_);
   space.push_back({"table of texts", index_.table_bytes()});
-  space.push_back({"layers of records", index_.records_at().bytes()});
-  space.push_back({"layers of places", index_.places_of().bytes()});
+  if (text_) {
+    space.push_back({"layers of positions", text_->positions_at().bytes()});
+    space.push_back({"layers of rows", text_->rows_of().bytes()});
+  } else {
+    space.push_back({"layers of records", index_.records_at().bytes()});
+    space.push_back({"layers of places", index_.places_of().bytes()});
+  }
   if (block_layers_) space.push_back({"layers of blocks", block_layers_->bytes()});
   return space;
 }

@@ -15,8 +15,11 @@
 #include "blowfish/index/record_index.h"
 #include "blowfish/index/schema.h"
 #include "blowfish/index/stamp_column.h"
+#include "blowfish/index/text_index.h"
 #include "blowfish/index/token_alphabet.h"
 #include "blowfish/index/zeroed_words.h"
+#include "blowfish/store/encoding_choice.h"
+#include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/space.h"
 #include "stout/error.h"
 
@@ -35,9 +38,10 @@ struct Tombstone {
 /// Records are numbered in the byte order of their keys, and so are the tombstones that the file
 /// keeps beside them.
 ///
-/// The values are in an index, which is searched, or in blocks, which are not: see
-/// ChooseEncoding(). A store with blocks has an index of no records. ValueReader reads both, and
-/// VisitLayers() visits the layers of both.
+/// The values have one of three encodings: an index, which is searched by attribute; blocks, which
+/// are not searched; or a text index, which is searched by substring. A store with one of the other
+/// two has an index of no records. ValueReader reads all three, and VisitLayers() visits the layers
+/// of all three.
 ///
 /// Threads: any for const members, which neither read nor change layers: so other threads have a
 ///   const view. All other members belong to one thread, the owner's.
@@ -47,8 +51,9 @@ class SuccinctStore {
   static constexpr std::string_view kFileKind = "records";
   /// The newest version of the file. All are read; older programs refuse newer versions.
   ///
-  /// 1: the values are in an index. 2: they may be in blocks. 3: words may be cut into chunks, and
-  /// values into runs (CutRule). A writer uses the lowest version that has what the file needs.
+  /// 1: the values are in an index. 2: they may be in blocks. 3: they may be in a text index; words
+  /// may be cut into chunks, and values into runs (CutRule). A writer uses the lowest version that
+  /// has what the file needs.
   static constexpr std::uint32_t kFileVersion = 3;
 
   /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
@@ -65,22 +70,30 @@ class SuccinctStore {
   [[nodiscard]] std::uint32_t records() const { return static_cast<std::uint32_t>(keys_.size()); }
   /// Bytes of the values of all records.
   [[nodiscard]] std::uint64_t value_bytes() const {
-    return blocks_ ? blocks_->value_bytes() : texts().value_bytes();
+    return blocks_ ? blocks_->value_bytes() : text_ ? text_->bytes() : texts().value_bytes();
   }
   [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
   [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
 
-  /// Returns true if the index has the records. Otherwise the blocks have them.
-  [[nodiscard]] bool searchable() const { return !blocks_; }
+  [[nodiscard]] Encoding encoding() const {
+    return blocks_ ? Encoding::kBlocks : text_ ? Encoding::kText : Encoding::kIndex;
+  }
   /// The values of all records of the index, without layers.
   [[nodiscard]] const RecordTexts& texts() const { return index_.texts(); }
   [[nodiscard]] RecordIndex& index() { return index_; }
-  /// Null if the store is searchable.
+  /// Null unless the encoding is kBlocks.
   [[nodiscard]] const BlockTexts* blocks() const { return blocks_ ? &*blocks_ : nullptr; }
   /// Likewise.
   [[nodiscard]] BlockLayers* block_layers() { return block_layers_ ? &*block_layers_ : nullptr; }
   /// Returns true if some values have to be unpacked, so that block_layers() can help.
   [[nodiscard]] bool HasPackedBlocks() const { return blocks_ && blocks_->layer_shape().kept > 0; }
+  /// Null unless the encoding is kText.
+  /// @{
+  [[nodiscard]] TextIndex* text() { return text_ ? &*text_ : nullptr; }
+  [[nodiscard]] const TextIndex* text() const { return text_ ? &*text_ : nullptr; }
+  /// @}
+  /// The layers of the index, or of the text index.
+  [[nodiscard]] LayerLadder ladder() { return text_ ? LayerLadder(*text_) : LayerLadder(index_); }
 
   [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
   [[nodiscard]] Tombstone TombstoneOf(std::uint64_t deleted) const {
@@ -94,7 +107,7 @@ class SuccinctStore {
  private:
   struct Parts;
 
-  SuccinctStore(IndexFile file, Schema schema, const Parts& parts);
+  SuccinctStore(IndexFile file, Schema schema, Parts parts);
   [[nodiscard]] TokenAlphabet Alphabet(const Parts& parts);
 
   IndexFile file_;
@@ -108,6 +121,7 @@ class SuccinctStore {
   RecordIndex index_;
   std::optional<BlockTexts> blocks_;
   std::optional<BlockLayers> block_layers_;  // if there are blocks
+  std::optional<TextIndex> text_;
 };
 
 }  // namespace stout::blowfish

@@ -11,7 +11,8 @@
 namespace stout::blowfish::section {
 
 // The sections of a SuccinctStore's file beside SelfIndexSections: arrays as they are in memory,
-// little-endian. If there are blocks, they have the values, and the index is one of no records.
+// little-endian. If there are blocks, or a text index, they have the values, and the index is one
+// of no records.
 
 inline constexpr std::string_view kSchema = "schema";                 ///< See EncodeSchema.
 inline constexpr std::string_view kKeys = "keys";                     ///< KeyDirectory.
@@ -29,6 +30,13 @@ inline constexpr std::string_view kBlockDictionary = "block dictionary";  ///< B
 inline constexpr std::string_view kBlockBounds = "block bounds";          ///< EliasFano.
 inline constexpr std::string_view kRecordBounds = "record bounds";        ///< EliasFano.
 inline constexpr std::string_view kValueBounds = "value bounds";          ///< EliasFano.
+
+// Version 3 of the file: a TextIndex, with SelfIndexSections whose names begin so.
+inline constexpr std::string_view kTextPrefix = "text ";
+inline constexpr std::string_view kTextBegins = "text begins";        ///< EliasFano.
+inline constexpr std::string_view kTextAlphabet = "text alphabet";    ///< ByteAlphabet.
+inline constexpr std::string_view kTextRows = "text rows";            ///< See TextSamples.
+inline constexpr std::string_view kTextPositions = "text positions";  ///< likewise
 
 }  // namespace stout::blowfish::section
 

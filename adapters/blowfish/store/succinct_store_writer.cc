@@ -11,6 +11,7 @@
 
 #include "blowfish/file/index_file_writer.h"
 #include "blowfish/index/block_texts.h"
+#include "blowfish/index/text_index_builder.h"
 #include "blowfish/index/tokenize.h"
 #include "blowfish/store/section_arrays.h"
 #include "blowfish/store/self_index_sections.h"
@@ -33,15 +34,31 @@ void WriteBlockSections(std::span<const std::string_view> values, std::string_vi
   file.Add(section::kValueBounds, tables.value_bounds);
 }
 
+// Frees the values as soon as it has their symbols, because sorting takes most of the memory.
+void WriteTextSections(std::vector<std::string_view>& values, std::string& bytes,
+                       IndexFileWriter& file, const std::stop_token& stop) {
+  TextIndexBuilder builder(bytes.size(), values.size());
+  for (const std::string_view value : values) builder.Append(value);
+  values = {};
+  bytes = {};
+  const TextIndexParts parts = builder.Finish(stop);
+  if (stop.stop_requested()) return;
+  file.Add(section::kTextBegins, Unpadded(parts.begins, kBitPadding));
+  file.Add(section::kTextAlphabet, parts.alphabet.Encode());
+  file.Add(section::kTextRows, BytesOf(parts.samples.rows));
+  file.Add(section::kTextPositions, BytesOf(parts.samples.positions));
+  SelfIndexSections::Write(parts.index, file, section::kTextPrefix);
+}
+
 // Returns the lowest version whose readers understand the file. See SuccinctStore::kFileVersion.
-std::uint32_t VersionFor(bool blocks, std::span<const TokenAlphabet::Attribute> attributes) {
+std::uint32_t VersionFor(Encoding encoding, std::span<const TokenAlphabet::Attribute> attributes) {
   const bool chunked_words =
       std::ranges::any_of(attributes, [](const TokenAlphabet::Attribute& attribute) {
         const CutRule rule = attribute.rule;
         return rule.kind == CutRule::kRuns || (rule.kind == CutRule::kWords && rule.chunk > 1);
       });
-  if (chunked_words) return 3;
-  return blocks ? 2 : 1;
+  if (chunked_words || encoding == Encoding::kText) return 3;
+  return encoding == Encoding::kBlocks ? 2 : 1;
 }
 
 }  // namespace
@@ -80,18 +97,21 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
     values.push_back(std::string_view(values_).substr(begin, end - begin));
     begin = end;
   }
-  const std::string dictionary = encoding_ == Encoding::kIndex ? "" : TrainDictionary(values);
+  const bool may_be_blocks = encoding_ == Encoding::kMeasured || encoding_ == Encoding::kBlocks;
+  const std::string dictionary = may_be_blocks ? TrainDictionary(values) : "";
   if (encoding_ == Encoding::kMeasured) {
     encoding_ = ChooseEncoding(schema_, values, dictionary, stop);
   }
-  const bool blocks = encoding_ == Encoding::kBlocks;
-  const auto indexed = blocks ? std::span<const std::string_view>() : std::span(values);
+  const auto indexed = encoding_ == Encoding::kIndex ? std::span<const std::string_view>(values)
+                                                     : std::span<const std::string_view>();
   Tokens tokens = Tokenize(schema_, indexed, stop);
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
   Result<IndexFileWriter> file = IndexFileWriter::Create(
-      path, SuccinctStore::kFileKind, VersionFor(blocks, tokens.attributes), diagnostics);
+      path, SuccinctStore::kFileKind, VersionFor(encoding_, tokens.attributes), diagnostics);
   if (!file) return file.error();
-  if (blocks) WriteBlockSections(values, dictionary, *file, stop);
+  if (encoding_ == Encoding::kBlocks) WriteBlockSections(values, dictionary, *file, stop);
+  if (encoding_ == Encoding::kText) WriteTextSections(values, values_, *file, stop);
+  if (stop.stop_requested()) return FailStopped(path, diagnostics);
   const SelfIndexParts index =
       BuildSelfIndex(std::exchange(tokens.fields, {}), static_cast<std::uint32_t>(indexed.size()),
                      Psi::kBlock, stop);

@@ -14,6 +14,8 @@ namespace {
 /// Amount that is read to fill layers before anything else is looked at: about a millisecond.
 constexpr std::uint64_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t kFillTextBytes = std::uint64_t{16}
+                                         << 10;  // in each, two layers get a value
 
 // The keys of one file, or those that it has deleted, for a walk through all files side by side.
 struct FileKeys {
@@ -30,8 +32,9 @@ bool IsBehind(const FileKeys& a, const FileKeys& b) {
 
 std::uint32_t RecordsToFill(const SuccinctStore& store) {
   const std::uint64_t bytes = std::max<std::uint64_t>(store.value_bytes(), 1);
+  const std::uint64_t part = store.text() ? kFillTextBytes : kFillBytes;
   return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kFillBytes * store.records() / bytes, 1, kFillRecords));
+      std::clamp<std::uint64_t>(part * store.records() / bytes, 1, kFillRecords));
 }
 
 }  // namespace

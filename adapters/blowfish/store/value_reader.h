@@ -20,14 +20,15 @@ enum class ReadFor : std::uint8_t {
   kScan,  ///< To look at all of them. Blocks that others read often stay in the layers.
 };
 
-/// Reads values of a SuccinctStore, from its index or from its blocks. Reading fills the layers,
-/// except for a scan of blocks.
+/// Reads values of a SuccinctStore, whatever its encoding. Reading fills the layers, except for a
+/// scan of blocks.
 ///
 /// Owner: the store outlives it.   Threads: that of the store.   Errors: throws std::bad_alloc.
 class ValueReader {
  public:
   explicit ValueReader(SuccinctStore& store, ReadFor what = ReadFor::kKeys)
-      : store_(store), attribute_(store.index().value_bytes()) {
+      : store_(store), text_(store.value_bytes()) {
+    if (store.text()) return;
     if (!store.blocks()) {
       index_.emplace(store.index());
     } else if (what == ReadFor::kKeys) {
@@ -39,6 +40,11 @@ class ValueReader {
 
   /// The value of a record, until the next call.
   [[nodiscard]] std::string_view Get(std::uint32_t record) {
+    if (TextIndex* const text = store_.text()) {
+      text_.Clear();
+      text->Get(record, text_);
+      return text_.view();
+    }
     return blocks_ ? blocks_->Get(record) : index_->Get(record);
   }
 
@@ -47,13 +53,22 @@ class ValueReader {
   void GetAll(std::span<const std::uint32_t> records, Visit visit) {
     if (blocks_) {
       blocks_->GetAll(records, visit);
+    } else if (TextIndex* const text = store_.text()) {
+      text->GetAll(records, visit);
     } else {
       index_->GetAll(records, visit);
     }
   }
 
-  /// A part of the value of a record, until the next call.
+  /// A part of the value of a record, until the next call. A text index reads no more than that;
+  /// see TextIndex::Extract().
   [[nodiscard]] std::string_view GetRange(std::uint32_t record, const ByteRange& range) {
+    if (TextIndex* const text = store_.text()) {
+      const auto [offset, size] = range.In(text->SizeOf(record));
+      text_.Clear();
+      text->Extract(record, offset, size, text_);
+      return text_.view();
+    }
     const std::string_view value = Get(record);
     const auto [offset, size] = range.In(value.size());
     return value.substr(offset, size);
@@ -62,10 +77,10 @@ class ValueReader {
   /// An attribute of a record, until the next call. Returns nullopt if the value lacks it.
   [[nodiscard]] std::optional<std::string_view> GetAttribute(std::uint32_t record,
                                                              std::size_t attribute) {
-    if (blocks_) return store_.schema().Attribute(blocks_->Get(record), attribute);
-    attribute_.Clear();
-    if (!store_.index().GetAttribute(record, attribute, attribute_)) return std::nullopt;
-    return attribute_.view();
+    if (!index_) return store_.schema().Attribute(Get(record), attribute);
+    text_.Clear();
+    if (!store_.index().GetAttribute(record, attribute, text_)) return std::nullopt;
+    return text_.view();
   }
 
   /// Fills the layers with what the records [first, last) have, as far as there is room. Requires
@@ -73,6 +88,8 @@ class ValueReader {
   void FillLayers(std::uint32_t first, std::uint32_t last) {
     if (blocks_) {
       blocks_->FillLayers(first, last);
+    } else if (TextIndex* const text = store_.text()) {
+      text->FillLayers(first, last);
     } else {
       store_.index().FillLayers(first, last);
     }
@@ -80,9 +97,9 @@ class ValueReader {
 
  private:
   SuccinctStore& store_;
-  std::optional<RecordReader> index_;         // either this
-  std::optional<BlockTexts::Reader> blocks_;  // or that
-  TextBuffer attribute_;
+  std::optional<RecordReader> index_;         // this,
+  std::optional<BlockTexts::Reader> blocks_;  // or that, or neither for a text index
+  TextBuffer text_;                           // of the last call
 };
 
 }  // namespace stout::blowfish

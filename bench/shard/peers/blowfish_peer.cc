@@ -47,7 +47,9 @@ class BlowfishPeer : public ShardPeer {
     reader_->GetAll(numbers_, [&](std::size_t i, std::string_view value) { values[i] = value; });
   }
 
-  [[nodiscard]] bool CanSearch() const override { return store_->searchable(); }
+  [[nodiscard]] bool CanSearch() const override {
+    return store_->encoding() == blowfish::Encoding::kIndex;
+  }
 
   void Search(std::size_t attribute, std::string_view value,
               std::vector<RecordNumber>& records) override {

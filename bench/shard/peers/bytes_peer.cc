@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "blowfish/store/text_store.h"
-#include "blowfish/store/text_store_writer.h"
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_store_writer.h"
+#include "blowfish/store/value_reader.h"
 #include "shard/peers/attribute_marks.h"
 
 namespace stout::bench::shard {
@@ -29,19 +31,20 @@ class BytesPeer final : public ShardPeer {
     const std::string path = options_.directory + "/texts";
     Write(records, path);
     Diagnostics why;
-    auto opened = blowfish::TextStore::Open(path, blowfish::Verify::kEverything, &why);
+    auto opened = blowfish::SuccinctStore::Open(path, blowfish::Verify::kEverything, &why);
     if (!opened) throw std::runtime_error(why.message);
     store_ = std::move(*opened);
-    blowfish::TextIndex& index = store_->index();
+    reader_.emplace(*store_);
+    blowfish::TextIndex& index = *store_->text();
     for (int i = 0; i < options_.position_layers; ++i) index.positions_at().Add();
     for (int i = 0; i < options_.row_layers; ++i) index.rows_of().Add();
     if (options_.position_layers + options_.row_layers > 0) index.FillLayers(0, index.records());
   }
 
   bool Get(std::string_view key, std::string& value) override {
-    text_.Clear();
-    if (!store_->Get(key, text_)) return false;
-    marks_.ToValue(text_.view(), value);
+    const auto record = store_->keys().Find(key);
+    if (!record) return false;
+    marks_.ToValue(reader_->Get(static_cast<std::uint32_t>(*record)), value);
     return true;
   }
 
@@ -50,14 +53,14 @@ class BytesPeer final : public ShardPeer {
     for (const std::string_view key : keys) {
       numbers_.push_back(static_cast<std::uint32_t>(store_->keys().Find(key).value()));
     }
-    store_->index().GetAll(
-        numbers_, [&](std::size_t i, std::string_view text) { marks_.ToValue(text, values[i]); });
+    reader_->GetAll(numbers_,
+                    [&](std::size_t i, std::string_view text) { marks_.ToValue(text, values[i]); });
   }
 
   void Search(std::size_t attribute, std::string_view value,
               std::vector<RecordNumber>& records) override {
     records.clear();
-    store_->index().Locate(Rows(attribute, value), [&](std::uint32_t record, std::uint64_t) {
+    store_->text()->Locate(Rows(attribute, value), [&](std::uint32_t record, std::uint64_t) {
       records.push_back(record);
       return true;
     });
@@ -76,12 +79,12 @@ class BytesPeer final : public ShardPeer {
  private:
   void Write(RecordSource& records, const std::string& path) {
     marks_ = AttributeMarks(records);
-    blowfish::TextStoreWriter writer;
+    blowfish::SuccinctStoreWriter writer({}, blowfish::kMaxValueBytes, blowfish::Encoding::kText);
     std::string text;
     records.Rewind();
     while (const auto record = records.Next()) {
       marks_.ToText(record->value, text);
-      writer.Append(record->key, text);
+      writer.Append({record->key, {}, text});
     }
     Diagnostics why;
     if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
@@ -89,13 +92,13 @@ class BytesPeer final : public ShardPeer {
 
   [[nodiscard]] blowfish::RowRange Rows(std::size_t attribute, std::string_view value) {
     marks_.ToSearch(attribute, value, pattern_);
-    return store_->index().Search(pattern_);
+    return store_->text()->Search(pattern_);
   }
 
   BytesPeerOptions options_;
   AttributeMarks marks_;
-  std::unique_ptr<blowfish::TextStore> store_;
-  blowfish::TextBuffer text_;
+  std::unique_ptr<blowfish::SuccinctStore> store_;
+  std::optional<blowfish::ValueReader> reader_;
   std::vector<std::uint32_t> numbers_;
   std::string pattern_;
 };

@@ -10,7 +10,8 @@ namespace stout::bench::shard {
 struct BytesPeerOptions {
   std::string name = "bytes";
   std::string directory;  ///< path of its file: made, emptied before and removed at the end
-  /// Layers of the sampled arrays, all filled: of every 128th byte, every 64th, and so on.
+  /// Layers of the sampled arrays, all filled: of every 256th byte, every 128th, and so on. The
+  /// file has every 512th.
   /// @{
   int position_layers = 0;  ///< samples of positions by row: for searches
   int row_layers = 0;       ///< samples of rows by position: for single records, and parts of them

@@ -54,7 +54,7 @@ struct Layered {
 /// attributes, or of any text. Blocks have layers of one kind.
 const std::map<std::string, std::pair<int, int>, std::less<>>& MostLayers() {
   static const std::map<std::string, std::pair<int, int>, std::less<>> most = {
-      {"blocks", {0, 4}}, {"blowfish", {4, 4}}, {"bytes", {8, 8}}};
+      {"blocks", {0, 4}}, {"blowfish", {4, 4}}, {"bytes", {9, 9}}};
   return most;
 }
 
@@ -185,8 +185,8 @@ const std::vector<std::string>& PeerNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list = {"blowfish",     "blowfish:0:1", "blowfish:0:2", "blowfish:1:1",
                                      "blowfish:2:1", "blowfish:3:1", "blowfish:4:1", "blowfish:4:4",
-                                     "bytes",        "bytes:0:1",    "bytes:2:1",    "bytes:4:2",
-                                     "bytes:6:3",    "blocks",       "blocks:0:3",   "blocks:0:4"};
+                                     "bytes",        "bytes:0:2",    "bytes:3:2",    "bytes:5:3",
+                                     "bytes:7:4",    "blocks",       "blocks:0:3",   "blocks:0:4"};
     for (const Maker& maker : Makers()) list.push_back(maker.name);
     return list;
   }();

@@ -1,23 +1,20 @@
-// A file of texts against the texts.
-
-#include "blowfish/store/text_store.h"
+// A file with a text index against its texts.
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "blowfish/store/text_store_writer.h"
+#include "blowfish/store/succinct_store.h"
+#include "blowfish/store/succinct_store_writer.h"
+#include "blowfish/store/value_reader.h"
 #include "index_file_test_support.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
@@ -45,54 +42,62 @@ Texts RandomTexts(SplitMix64& random) {
   constexpr std::array<std::string_view, 5> kLetters = {"a"sv, "ab"sv, "abcdefgh "sv, "\0\xff|"sv,
                                                         ""sv};
   const std::string_view letters = kLetters[random.Below(kLetters.size())];
-  const std::uint64_t longest = random.Below(4) == 0 ? 400 : random.Below(20);
+  std::uint64_t longest = random.Below(4) == 0 ? 400 : random.Below(20);
+  std::uint64_t most = random.Below(4) == 0 ? 2 : 80;
+  if (random.Below(6) == 0) longest = 10'000, most = 3;  // Some are read by several walks.
   Texts texts;
   std::string text;
-  for (std::uint64_t i = random.Below(4) == 0 ? random.Below(2) : random.Below(80); i > 0; --i) {
+  for (std::uint64_t i = random.Below(most); i > 0; --i) {
     if (random.Below(4) > 0) text = TextOf(letters, longest, random);
     texts[TextOf(letters, 12, random)] = text;
   }
   return texts;
 }
 
-ErrorCode WriteTexts(const Texts& texts, const std::string& path, Diagnostics* why = nullptr) {
-  TextStoreWriter writer;
-  for (const auto& [key, text] : texts) writer.Append(key, text);
-  CHECK(writer.records() == texts.size());
-  return writer.Finish(path, why);
+void WriteTexts(const Texts& texts, const std::string& path) {
+  SuccinctStoreWriter writer({}, kMaxValueBytes, Encoding::kText);
+  for (const auto& [key, text] : texts) writer.Append({key, {}, text});
+  REQUIRE(writer.Finish(path) == ErrorCode());
 }
 
-std::unique_ptr<TextStore> OpenTexts(const std::string& path, Verify verify) {
+std::unique_ptr<SuccinctStore> OpenTexts(const std::string& path, Verify verify) {
   Diagnostics why;
-  auto opened = TextStore::Open(path, verify, &why);
+  auto opened = SuccinctStore::Open(path, verify, &why);
   CAPTURE(why.message);
   REQUIRE(opened.has_value());
+  REQUIRE((*opened)->text() != nullptr);
   return std::move(*opened);
 }
 
-void CheckGets(TextStore& store, const Texts& texts) {
+void CheckGets(SuccinctStore& store, const Texts& texts) {
   REQUIRE(store.records() == texts.size());
+  ValueReader reader(store);
+  std::vector<std::uint32_t> all(texts.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::string> read(texts.size()), read_const(texts.size());
+  reader.GetAll(all, [&](std::size_t i, std::string_view text) { read[i] = text; });
+  std::as_const(*store.text()).ReadAll(all, [&](std::size_t i, std::string_view text) {
+    read_const[i] = text;
+  });
   std::uint32_t record = 0;
   for (const auto& [key, text] : texts) {
-    TextBuffer read;
-    CHECK(store.Get(key, read));
-    CHECK(read.view() == text);
     CHECK(store.keys().Find(key) == record);
-    CHECK(store.index().SizeOf(record++) == text.size());
+    CHECK(store.text()->SizeOf(record) == text.size());
+    CHECK(reader.Get(record) == text);
+    CHECK(read[record] == text);
+    CHECK(read_const[record] == text);
+    ++record;
   }
-  TextBuffer nothing;
-  CHECK_FALSE(store.Get("no such key at all", nothing));
-  CHECK(nothing.size() == 0);
 }
 
-void CheckRanges(TextStore& store, const Texts& texts, SplitMix64& random) {
+void CheckRanges(SuccinctStore& store, const Texts& texts, SplitMix64& random) {
   std::uint32_t record = 0;
   for (const auto& [key, text] : texts) {
     const std::uint64_t offset = random.Below(text.size() + 2);
     const std::uint64_t size = random.Below(300);
     CAPTURE(key, offset, size);
     TextBuffer read;
-    store.index().Extract(record++, offset, size, read);
+    store.text()->Extract(record++, offset, size, read);
     CHECK(read.view() == (offset < text.size() ? text.substr(offset, size) : ""));
   }
 }
@@ -109,16 +114,16 @@ TextPlaces Occurrences(const Texts& texts, const std::string& wanted) {
   return places;
 }
 
-void CheckSearch(TextStore& store, const Texts& texts, const std::string& wanted,
+void CheckSearch(SuccinctStore& store, const Texts& texts, const std::string& wanted,
                  SplitMix64& random) {
   CAPTURE(wanted);
   const TextPlaces occurrences = Occurrences(texts, wanted);
-  const RowRange rows = store.index().Search(wanted);
+  const RowRange rows = store.text()->Search(wanted);
   REQUIRE(rows.size() == occurrences.size());
   // No more than are wanted.
   const std::size_t most = random.Below(occurrences.size() + 1) + 1;
   std::vector<std::pair<std::uint32_t, std::uint64_t>> found;
-  store.index().Locate(rows, [&](std::uint32_t record, std::uint64_t offset) {
+  store.text()->Locate(rows, [&](std::uint32_t record, std::uint64_t offset) {
     found.emplace_back(record, offset);
     return found.size() < most;
   });
@@ -128,7 +133,7 @@ void CheckSearch(TextStore& store, const Texts& texts, const std::string& wanted
   CHECK(std::ranges::includes(occurrences, distinct));
 }
 
-void CheckSearches(TextStore& store, const Texts& texts, SplitMix64& random) {
+void CheckSearches(SuccinctStore& store, const Texts& texts, SplitMix64& random) {
   std::string all;
   for (const auto& [key, text] : texts) all += text;
   for (int i = 0; i < 12; ++i) {
@@ -139,20 +144,20 @@ void CheckSearches(TextStore& store, const Texts& texts, SplitMix64& random) {
   }
 }
 
-TEST_CASE("a store of texts gives back keys, texts, parts of them and what is searched",
-          "[text_store][sequential]") {
+TEST_CASE("a file with a text index gives back texts, parts of them and what is searched",
+          "[text_file][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.texts";
   const Texts texts = RandomTexts(random);
-  REQUIRE(WriteTexts(texts, path) == ErrorCode());
+  WriteTexts(texts, path);
 
   // Again and again, with layers and without.
   for (const Verify verify : {Verify::kEverything, Verify::kHeader}) {
     const auto store = OpenTexts(path, verify);
-    TextIndex& index = store->index();
+    TextIndex& index = *store->text();
     for (int layers = 0; layers < 3; ++layers) {
       CAPTURE(layers);
       CheckGets(*store, texts);
@@ -165,136 +170,30 @@ TEST_CASE("a store of texts gives back keys, texts, parts of them and what is se
   }
 }
 
-TEST_CASE("the account of a text store's space has every byte of its file", "[text_store]") {
-  const test::TempDirectory directory;
-  const std::string path = directory.path() + "/0.texts";
-  REQUIRE(WriteTexts({{"a", "some text"}, {"b", std::string(1000, 'x')}}, path) == ErrorCode());
-  const auto store = OpenTexts(path, Verify::kEverything);
-  const auto total = [&] {
-    std::uint64_t bytes = 0;
-    for (const Space& space : store->SpaceByPart()) bytes += space.bytes;
-    return bytes;
-  };
-  const std::uint64_t bytes = total();
-  CHECK(bytes == std::filesystem::file_size(path));
-  CHECK(bytes == store->file_bytes());
-  store->index().positions_at().Add();
-  store->index().rows_of().Add();
-  store->index().rows_of().Add();
-  CHECK(total() - bytes ==
-        store->index().positions_at().bytes() + store->index().rows_of().bytes());
-}
-
-TEST_CASE("keys of texts that do not come in order are refused", "[text_store]") {
-  const test::TempDirectory directory;
-  TextStoreWriter writer;
-  writer.Append("b", "1");
-  writer.Append("a", "2");
-  Diagnostics why;
-  CHECK(writer.Finish(directory.path() + "/0.texts", &why) == Errc::kBadOptions);
-  CHECK_THAT(why.message, Catch::Contains("are not in order"));
-  CHECK(std::filesystem::is_empty(directory.path()));
-}
-
-TEST_CASE("a file of texts that is to stop is not written", "[text_store]") {
-  const test::TempDirectory directory;
-  TextStoreWriter writer;
-  writer.Append("a", "1");
-  std::stop_source source;
-  source.request_stop();
-  Diagnostics why;
-  CHECK(writer.Finish(directory.path() + "/0.texts", &why, source.get_token()) == Errc::kTransient);
-  CHECK_THAT(why.message, Catch::Contains("stopped"));
-  CHECK(std::filesystem::is_empty(directory.path()));
-}
-
-// How much it does then, stop_test.cc tells; here it sorts on a thread of its own, which may be
-// left alone.
-TEST_CASE("a file of texts is written or not, whenever it is to stop", "[text_store]") {
-  SplitMix64 random(GENERATE(range(1, 5)));
-  const test::TempDirectory directory;
-  TextStoreWriter writer;
-  writer.Append("a", TextOf("", std::uint64_t{3} << 19, random));
-  std::stop_source source;
-  ErrorCode ended;
-  std::atomic<bool> begun = false;
-  std::jthread work([&] {
-    begun = true;
-    begun.notify_one();
-    ended = writer.Finish(directory.path() + "/0.texts", nullptr, source.get_token());
-  });
-  begun.wait(false);
-  source.request_stop();
-  work.join();
-  CHECK((ended == Errc::kTransient) == std::filesystem::is_empty(directory.path()));
-}
-
 struct Damaged {
   Damaged() : path(directory.path() + "/damaged") {
-    REQUIRE(WriteTexts({{"a", "one two"}, {"b", ""}, {"c", "two three"}}, path) == ErrorCode());
-    whole = ReadText(path);
+    WriteTexts({{"a", "one two"}, {"b", ""}, {"c", std::string(5000, 'x') + " two three"}}, path);
   }
 
   const test::TempDirectory directory;
   const std::string path;
-  std::string whole;
 
   // The same with other sections, whose checksums are right.
   template <typename Change>
   std::string Rewritten(Change change) {
     const std::string to = directory.path() + "/rewritten";
-    const auto from = IndexFile::Open(path, TextStore::kFileKind, 1, Verify::kEverything);
+    const auto from = IndexFile::Open(path, SuccinctStore::kFileKind, SuccinctStore::kFileVersion,
+                                      Verify::kEverything);
     REQUIRE(from.has_value());
     Sections sections = SectionsOf(*from);
     change(sections);
-    REQUIRE(Publish(to, sections, nullptr, TextStore::kFileKind, 1) == ErrorCode());
+    REQUIRE(Publish(to, sections, nullptr, SuccinctStore::kFileKind, SuccinctStore::kFileVersion) ==
+            ErrorCode());
     return to;
-  }
-
-  void CheckRefused(const std::string& text, Verify verify) {
-    WriteText(path, text);
-    Diagnostics why;
-    CHECK_FALSE(TextStore::Open(path, verify, &why).has_value());
-    CHECK_THAT(why.message, Catch::Contains(path));
   }
 };
 
-TEST_CASE("a file of texts that was cut or lengthened is refused, whatever is verified",
-          "[text_store]") {
-  Damaged file;
-  for (const Verify verify : {Verify::kEverything, Verify::kHeader}) {
-    for (std::size_t size = 0; size < file.whole.size(); ++size) {
-      CAPTURE(size);
-      file.CheckRefused(file.whole.substr(0, size), verify);
-    }
-    file.CheckRefused(file.whole + '\0', verify);
-  }
-}
-
-TEST_CASE("a file of texts of which any bit was changed is refused", "[text_store]") {
-  Damaged file;
-  for (std::size_t bit = 0; bit < file.whole.size() * 8; bit += 3) {
-    CAPTURE(bit);
-    std::string changed = file.whole;
-    changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-    file.CheckRefused(changed, Verify::kEverything);
-  }
-}
-
-// The header comes first; the table ends the file.
-TEST_CASE("the header of a file of texts is always verified, and its table", "[text_store]") {
-  Damaged file;
-  const std::size_t table = 8 * sizeof(SectionEntry);
-  for (std::size_t at = 0; at < file.whole.size(); ++at) {
-    if (at >= sizeof(FileHeader) && at < file.whole.size() - table) continue;
-    CAPTURE(at);
-    std::string changed = file.whole;
-    changed[at] = static_cast<char>(changed[at] ^ 4);
-    file.CheckRefused(changed, Verify::kHeader);
-  }
-}
-
-TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]") {
+TEST_CASE("parts of a text index that do not fit each other are refused", "[text_file]") {
   Damaged file;
   // Why it is refused with that change of a section, which is left out if it says so.
   const auto damage = [&](std::string_view name, const auto& change) {
@@ -303,16 +202,18 @@ TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]
       if (!change(section->second)) sections.erase(section);
     });
     Diagnostics why;
-    const auto opened = TextStore::Open(rewritten, Verify::kEverything, &why);
+    const auto opened = SuccinctStore::Open(rewritten, Verify::kEverything, &why);
     return opened.has_value() ? "" : why.message;
   };
   CHECK(damage("keys", [](Bytes&) { return true; }).empty());
-  for (const std::string_view name : {"keys", "begins", "alphabet", "psi entries", "psi numbers",
-                                      "first rows", "start entries", "start numbers"}) {
+  for (const std::string_view name :
+       {"keys", "text begins", "text rows", "text positions", "text psi entries",
+        "text psi numbers", "text first rows", "text start entries", "text start numbers"}) {
     CAPTURE(name);
     const auto misfit = Catch::Contains("its parts do not match");
     CHECK_THAT(damage(name, [](Bytes&) { return false; }), misfit);
-    if (name == "psi numbers" || name == "start numbers") continue;  // Their size tells nothing.
+    if (name == "text psi numbers" || name == "text start numbers")
+      continue;  // Their size tells nothing.
     CHECK_THAT(damage(name,
                       [](Bytes& bytes) {
                         bytes.resize(bytes.size() / 2);
@@ -320,8 +221,15 @@ TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]
                       }),
                misfit);
   }
+  // A sample beyond the text.
+  CHECK_THAT(damage("text positions",
+                    [](Bytes& bytes) {
+                      bytes[3] = std::byte{1};
+                      return true;
+                    }),
+             Catch::Contains("its parts do not match"));
   // A byte more than there are symbols.
-  CHECK_THAT(damage("alphabet",
+  CHECK_THAT(damage("text alphabet",
                     [](Bytes& bytes) {
                       bytes[0] ^= std::byte{1};
                       return true;
@@ -331,7 +239,7 @@ TEST_CASE("parts of texts that do not fit each other are refused", "[text_store]
 
 // A file that was made to deceive: its checksums are right, some of its bytes are not. Sanitizers
 // see what is read beyond it.
-TEST_CASE("a file of texts with wrong bytes is refused, or answers something", "[text_store]") {
+TEST_CASE("a text index with wrong bytes is refused, or answers something", "[text_file]") {
   const std::uint64_t seed = GENERATE(range(1, 150));
   CAPTURE(seed);
   SplitMix64 random(seed);
@@ -340,9 +248,9 @@ TEST_CASE("a file of texts with wrong bytes is refused, or answers something", "
     Bytes& bytes = sections[random.Below(sections.size())].second;
     if (!bytes.empty()) bytes[random.Below(bytes.size())] = static_cast<std::byte>(random.Next());
   });
-  const auto opened = TextStore::Open(wrong);
-  if (!opened) return;
-  TextIndex& index = (*opened)->index();
+  const auto opened = SuccinctStore::Open(wrong);
+  if (!opened || (*opened)->text() == nullptr) return;
+  TextIndex& index = *(*opened)->text();
   for (int layers = 0; layers < 3; ++layers) {
     for (std::uint32_t record = 0; record < index.records(); ++record) {
       TextBuffer text;
