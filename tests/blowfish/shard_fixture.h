@@ -25,9 +25,10 @@ using stout::test::TempDirectory;
 class OpenedShard {
  public:
   // Small enough that there is something to compact all the time.
-  explicit OpenedShard(Schema schema) {
+  explicit OpenedShard(Schema schema, bool text_index = false) {
     options.shard = 7;
     options.schema = std::move(schema);
+    options.text_index = text_index;
     options.compaction.freeze_bytes = 1 << 17;
     options.compaction.merge_bytes = 1 << 12;
     options.now_ms = [this] { return now_ms_; };

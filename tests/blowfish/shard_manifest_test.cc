@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "blowfish/file/index_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
@@ -24,6 +25,18 @@ TEST_CASE("a manifest is read as it was written last", "[manifest]") {
     manifest.files.emplace_back(name);
     REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
     CHECK(ReadManifest(directory.path()).value() == manifest);
+  }
+}
+
+TEST_CASE("a manifest keeps whether the shard has a text index", "[manifest]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/" + kManifestName;
+  for (const bool text_index : {true, false}) {
+    const ShardManifest manifest{.text_index = text_index, .files = {"7.records", "8.records"}};
+    REQUIRE(WriteManifest(directory.path(), manifest) == ErrorCode());
+    CHECK(ReadManifest(directory.path()).value() == manifest);
+    // Programs that know no text index refuse it.
+    CHECK(IndexFile::Open(path, "shard", 2, Verify::kEverything).has_value() == !text_index);
   }
 }
 

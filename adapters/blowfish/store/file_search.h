@@ -9,13 +9,21 @@
 #include <vector>
 
 #include "blowfish/log/log_table.h"
+#include "blowfish/store/candidates.h"
 #include "blowfish/store/succinct_stores.h"
 #include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 
 /// A search of one compressed file in parts, of a tenth of a millisecond or some: see ShardSearch.
-/// It reads all values of a file that is not searchable, and for kContains.
+///
+/// | encoding | SEARCH                                              | GREP |
+/// |----------|-----------------------------------------------------|------------------------------|
+/// | kIndex   | locates the rows of the attribute's value           | reads all values | | kBlocks
+/// | reads all values                                    | reads all values             | | kText
+/// | locates rows of the bytes, and reads those records  | locates the substring's rows |
+///
+/// If locating would take longer than reading all values of a text index, it reads them.
 ///
 /// Owner: the file outlives it, and the text of the query.   Threads: that of the file's layers.
 /// Errors: out of memory, it throws.
@@ -37,12 +45,18 @@ class FileSearch {
   [[nodiscard]] std::uint64_t TakeRecordsSeen();
 
  private:
-  // Returns true if values have to be read to find the matches.
-  [[nodiscard]] bool ReadsAll() const;
+  // Returns true if values have to be read to find the matches. The first call finds candidates.
+  [[nodiscard]] bool ReadsAll();
   [[nodiscard]] bool Matches(std::string_view value) const;
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
   [[nodiscard]] ValueReader& Reader();
   [[nodiscard]] bool LocateRows(const Visitor& visit);
+  // Of a text index.
+  /// @{
+  void FindInText();
+  [[nodiscard]] bool LocateCandidates(const Visitor& visit);
+  [[nodiscard]] bool ReadCandidates(const Visitor& visit);
+  /// @}
   // Finds the rows; returns how many they are.
   std::uint64_t FindRows();
   [[nodiscard]] bool SubtractHidden(std::uint64_t& matches);
@@ -53,6 +67,7 @@ class FileSearch {
 
   LogQuery query_;
   const SearchedFile* file_;
+  std::size_t bytes_of_part_;
   std::uint32_t next_ = 0;                     // Record.
   std::optional<std::vector<RowRange>> rows_;  // Those that are not located yet.
   bool subtracts_ = false;  // hidden records from the count; rows_ are not located
@@ -61,6 +76,12 @@ class FileSearch {
   std::uint64_t records_seen_ = 0;
   std::optional<ValueReader> reader_;
   std::string key_;  // Scratch.
+
+  // Of a text index, unless it reads all values.
+  bool looked_ = false;                   // for candidates
+  std::optional<Candidates> candidates_;  // Their rows are not located yet.
+  std::vector<bool> located_;             // by record
+  std::vector<std::uint32_t> to_read_;    // located, of candidates that are not certain
 };
 
 }  // namespace stout::blowfish

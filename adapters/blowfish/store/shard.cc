@@ -73,8 +73,9 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
   if (!log_directory) return log_directory.error();
   log_directory_ = std::move(*log_directory);
 
-  auto manifest =
-      OpenManifest(directory_, {.schema = options_.schema, .shard = options_.shard}, diagnostics);
+  const ShardManifest if_new{
+      .schema = options_.schema, .text_index = options_.text_index, .shard = options_.shard};
+  auto manifest = OpenManifest(directory_, if_new, diagnostics);
   if (!manifest) return manifest.error();
   manifest_ = std::move(*manifest);
   found.other_schema = manifest_.schema != options_.schema;

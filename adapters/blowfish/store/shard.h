@@ -37,6 +37,9 @@ struct ShardOptions {
   /// Schema of a new shard. An existing shard keeps the schema that it was created with; see
   /// ShardReport.
   Schema schema;
+  /// Merges of a new shard keep values in text indexes (Encoding::kText), whatever `encoding` is.
+  /// An existing shard keeps its setting.
+  bool text_index = false;
 
   /// When the log is compacted. Its bytes since the last merge are what a start has to read.
   CompactionOptions compaction;
@@ -117,6 +120,7 @@ class Shard {
   ~Shard();
 
   [[nodiscard]] const Schema& schema() const { return manifest_.schema; }
+  [[nodiscard]] bool text_index() const { return manifest_.text_index; }
 
   /// See LogStore. Also kTransient: above max_unmerged_bytes, a batch that puts anything; above
   /// twice that, all. So there is room for deletes, which make room.

@@ -89,9 +89,10 @@ Background::Work Shard::Merge() {
   const auto life = static_cast<std::uint64_t>(options_.tombstone_life.count());
   const std::uint64_t now = options_.now_ms();
   const FileRun all{0, files_.size()};
+  const Encoding encoding = text_index() ? Encoding::kText : options_.encoding;
   const std::uint64_t max_file_bytes =
       std::min(options_.max_value_bytes,
-               LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}, options_.encoding),
+               LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}, encoding),
                            options_.merge_memory));
   std::uint64_t newer = 0;
   for (const auto& store : suffixes_)
@@ -115,7 +116,7 @@ Background::Work Shard::Merge() {
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
                  .max_file_bytes = max_file_bytes,
-                 .encoding = options_.encoding};
+                 .encoding = encoding};
   return [work = std::move(work), slots = options_.merge_slots,
           &layers = wanted_layers_](const std::stop_token& stop) mutable {
     Finished finished;

@@ -15,14 +15,16 @@ namespace stout::blowfish {
 namespace {
 
 constexpr std::string_view kKind = "shard";
-// Older programs know at most one file of records.
+// The oldest programs know at most one file of records, those of version 2 no text index.
 constexpr std::uint32_t kOneFileVersion = 1;
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kFilesVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 
 constexpr std::string_view kSchema = "schema";
 constexpr std::string_view kNumbers = "numbers";  // as below
 constexpr std::string_view kRecords = "records";  // names, with kBetween between them
 constexpr std::string_view kBetween = "\n";
+constexpr std::string_view kTextIndex = "text index";  // of no bytes, if there is one
 
 struct Numbers {
   std::uint64_t shard;
@@ -59,6 +61,7 @@ Result<ShardManifest> ReadManifest(const std::string& directory, Diagnostics* di
       std::memcpy(&read, numbers->data(), sizeof read);
       return ShardManifest{
           .schema = *decoded,
+          .text_index = file->Find(kTextIndex).has_value(),
           .shard = read.shard,
           .files = SplitNames({reinterpret_cast<const char*>(records->data()), records->size()}),
           .first_sequence = read.first_sequence};
@@ -72,7 +75,9 @@ Result<ShardManifest> ReadManifest(const std::string& directory, Diagnostics* di
 
 ErrorCode WriteManifest(const std::string& directory, const ShardManifest& manifest,
                         Diagnostics* diagnostics) {
-  const std::uint32_t version = manifest.files.size() > 1 ? kVersion : kOneFileVersion;
+  const std::uint32_t version = manifest.text_index         ? kVersion
+                                : manifest.files.size() > 1 ? kFilesVersion
+                                                            : kOneFileVersion;
   Result<IndexFileWriter> file =
       IndexFileWriter::Create(PathOf(directory), kKind, version, diagnostics);
   if (!file) return file.error();
@@ -81,6 +86,7 @@ ErrorCode WriteManifest(const std::string& directory, const ShardManifest& manif
   file->Add(kNumbers, std::as_bytes(std::span(&numbers, 1)));
   const std::string names = fmt::format("{}", fmt::join(manifest.files, kBetween));
   file->Add(kRecords, std::as_bytes(std::span(names)));
+  if (manifest.text_index) file->Add(kTextIndex, {});
   return file->Publish(diagnostics);
 }
 

@@ -13,6 +13,7 @@ namespace stout::blowfish {
 /// shard as it was before a compaction, or as it is after it.
 struct ShardManifest {
   Schema schema;
+  bool text_index = false;           ///< See ShardOptions.
   std::uint64_t shard = 0;           ///< Its number: what it finds in the log must be its own.
   std::vector<std::string> files;    ///< Names of its compressed files, the oldest first.
   std::uint64_t first_sequence = 0;  ///< first log file that is not in there
