@@ -252,8 +252,8 @@ TEST_CASE("a shard has layers of an index and of blocks side by side", "[shard]"
   }
   Shard& shard = opened.shard();
   REQUIRE(shard.files().size() == 2);
-  REQUIRE(shard.files()[0].searchable());
-  REQUIRE_FALSE(shard.files()[1].searchable());
+  REQUIRE(shard.files()[0].encoding() == Encoding::kIndex);
+  REQUIRE(shard.files()[1].encoding() == Encoding::kBlocks);
   while (shard.AddLayer()) {
     while (shard.FillLayers()) continue;
     CHECK_FALSE(shard.files().filling());
