@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fence.h"
+#include "sql_errors.h"
 
 namespace stout::postgres {
 namespace {
