@@ -7,6 +7,7 @@
 #include <ostream>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stout/core/engine.h"
@@ -15,6 +16,15 @@
 
 namespace stout {
 using namespace internal;
+
+// Options with pauses of 10 to 80 ms after failures.
+inline EngineOptions WithQuickRetries(Policy policy) {
+  EngineOptions options;
+  options.lane.write_policy = std::move(policy);
+  options.lane.retry_first = std::chrono::milliseconds(10);
+  options.lane.retry_cap = std::chrono::milliseconds(80);
+  return options;
+}
 
 // How Catch shows what it compares.
 inline std::ostream& operator<<(std::ostream& out, Errc errc) { return out << Describe(errc); }
