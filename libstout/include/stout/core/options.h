@@ -35,8 +35,8 @@ struct LaneOptions {
 
   // --- Limits that hold under every policy ---------------------------------------------------
 
-  /// Maximum number of keys that are not yet durable. Beyond it MarkDirty returns kPushedBack.
-  /// >= 1.
+  /// Maximum number of keys that are not yet durable. Beyond it MarkDirty returns kPushedBack. In
+  /// [1, 2^31).
   std::size_t max_dirty_keys = 1'000'000;
   /// Maximum bytes that are not yet durable: sizes passed to MarkDirty, plus key sizes. >= 1.
   std::size_t max_dirty_bytes = std::size_t{256} << 20;
@@ -70,7 +70,8 @@ struct LaneOptions {
 struct EngineOptions {
   LaneOptions lane;
 
-  /// Maximum number of waiting replies and flushes. Further ones fail with kPushedBack. >= 1.
+  /// Maximum number of waiting replies and flushes. Further ones fail with kPushedBack. In [1,
+  /// 2^31).
   std::size_t max_replies = 1'000'000;
   /// A reply whose keys are not durable within this time runs with kDeadline. > 0.
   Duration reply_deadline = std::chrono::seconds(30);
