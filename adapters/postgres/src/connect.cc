@@ -17,8 +17,8 @@ namespace {
 namespace asio = boost::asio;
 
 // The settings of a session. $1 int8: milliseconds. Reasons:
-// - lock_timeout and keepalives: a client that gave up or died must not hold or await locks for
-// long;
+// - lock_timeout and keepalives: a client that gave up or died must not hold locks for long, nor
+//   wait for them;
 // - read committed: a transaction that reads an old snapshot would not see a fence;
 // - warnings: without them, a commit that was not replicated looks like success, see OnNotice().
 const Statement kSession = {"",

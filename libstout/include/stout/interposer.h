@@ -42,10 +42,10 @@ class RefusedHandler : public UniqueFunction<void(KeyView, ErrorCode, const Diag
 
 /// The functions that an application gives to its interposer. All run on the interposer's strand.
 struct Application {
-  /// Writes the newest state of a key to `value`, or reports that the key is gone. It runs once per
-  /// batch that contains the key, however often the key changed. Must not call the interposer. If
-  /// it throws, the key is refused with kNotSerialized, and on_refused gets the exception's text.
-  /// Required: opening fails without it.
+  /// Writes the newest state of a key to `value`, or reports that the key is gone. It runs when a
+  /// batch is formed, once for any number of changes, and for a fetch of a dirty key. Must not call
+  /// the interposer. If it throws, the key is refused with kNotSerialized, and on_refused gets the
+  /// exception's text. Required: opening fails without it.
   UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
   /// Runs when the store will never take this state of this key. Restore the durable state, unless
   /// IsDirty() is true: then a newer change waits and may still succeed. It runs before the replies
@@ -73,8 +73,8 @@ struct Application {
 ///   it is made, and then follows the steady clock. See TimePoint.
 /// Owner: an Asio I/O object, neither copied nor moved. `store` must outlive it; otherwise the next
 ///   use aborts with one line. The executor's context must outlive the store. The destructor calls
-///   Close(): destroy the interposer on get_executor(), or while the context does not run. Handlers
-///   that still wait when the context is destroyed do not run; that thread destroys them.
+///   Close(): destroy the interposer on get_executor(), or while the context does not run. The
+///   thread that destroys the context destroys the handlers that still wait; they do not run.
 /// Threads: call the members on get_executor(), which is a strand. AsyncOpen, AsyncOpenOwned,
 ///   AsyncOpenScope, trouble() and get_executor() may be called from any thread. Changes, replies,
 ///   fetches, flushes, drains, closing and IsDirty abort with one line if called off the strand.
@@ -172,9 +172,9 @@ class Interposer {
   /// durable. If none of the keys is dirty it runs at once, but not inside this call.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);
-  /// As SafeReply. The returned function withdraws the reply: it then does not run, unless it was
-  /// posted already. Call the function on any thread while the context exists. It is empty if there
-  /// is no reply to withdraw.
+  /// As SafeReply. The returned function withdraws the reply: it then does not run, unless it is
+  /// already due. Call the function on any thread while the context exists. It is empty if there is
+  /// no reply to withdraw.
   UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply);
 
   /// SafeReply with a completion token: `void(ErrorCode)`.

@@ -24,8 +24,7 @@ struct LeaseHandlers {
   /// nothing.
   UniqueFunction<void(RangeId, Epoch)> on_acquired{};
   /// Runs when the range should move to another server. Finish the requests under way, write the
-  /// dirty keys, then call `done`, from any thread. This server owns the range until `done` is
-  /// called.
+  /// dirty keys, then call `done`, from any thread. This server keeps the range until then.
   UniqueFunction<void(RangeId, Done done)> on_release{};
   /// Runs when this server no longer owns the range, and another server may already own it. Drop
   /// the range's state and fail its replies. It may run during a hand-over, whose `done` then does

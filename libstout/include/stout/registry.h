@@ -24,8 +24,8 @@ namespace stout::inline v1 {
 ///     });
 ///
 /// A change compares, and then does everything or nothing. If its outcome is unknown, it may be
-/// repeated: if the record already is as asked, the change is done. A late change fails, because it
-/// finds another revision if the record was changed since.
+/// repeated: if the record already is as asked, the change is done. If the record was changed
+/// meanwhile, a late change fails, because it finds another revision.
 ///
 /// Owner: its LeaseService.   Threads: as LeaseService.
 /// Errors: each call is answered exactly once.

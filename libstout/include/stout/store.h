@@ -50,8 +50,8 @@ struct StoreTraits {
 /// - An older version of the same epoch changes nothing, because a newer change of the same owner
 ///   has overtaken it. The outcome is kOk once that newer change is durable.
 /// - An older epoch changes nothing, and its outcome is kFenced.
-/// A delete is a write like any other: its stamp stays as a tombstone for
-/// StoreTraits::tombstone_ttl.
+/// A delete is a write like any other. Its stamp stays as a tombstone for the store's
+/// tombstone_ttl.
 ///
 /// Stamps alone let a former owner write keys that its successor has not written yet. A store that
 /// fences keeps one more promise, per scope: see Fence().
@@ -64,7 +64,7 @@ struct StoreTraits {
 /// Threads: all members may be called from any thread. Handlers may run on any thread, also
 /// before the call that took them returns.
 /// Errors: never throws after opening; a failure is a result. Each call is answered exactly once.
-/// (An interposer survives a missing answer: see LaneOptions::attempt_timeout.)
+/// (An interposer survives a missing answer, see LaneOptions::attempt_timeout, and a second one.)
 /// Paper: Stout (ATC'10) "Staying Safe: Consistency"; a *datalet* in BespoKV (TPDS 2020).
 class Store {
  public:
@@ -118,12 +118,10 @@ class Store {
   /// - An ordered store returns each key once, in the order of unsigned bytes. Any other store may
   ///   return a key several times.
   /// - An answer has at most `limit` keys, and at most about 4 MiB without its last key.
-  /// - An answer before the end may have fewer keys than `limit`, or none. Only an empty cursor
-  /// means
+  /// - Before the end, an answer may have fewer keys than `limit`, or none. Only an empty cursor is
   ///   the end.
   /// - A cursor may be used again, even after a restart of the store or its server. An ordered
-  /// store
-  ///   continues at the same place. Any other store may return keys again.
+  ///   store continues at the same place. Any other store may return keys again.
   /// - Keys that the adapter needs for itself, such as epochs and fences, are not returned.
   /// Errors: kTransient: repeat the page. kRefused: the cursor is bad, the limit is 0, or the store
   ///   has no scans. kCorrupt: the store is damaged at this place.
