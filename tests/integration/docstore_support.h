@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/server.h"
+#include "stout/adapters/memory_store.h"
 #include "stout/store.h"
 #include "tests/support/http_client.h"
 
@@ -80,6 +81,28 @@ class TestServer {
   Runner& runner_;
   std::unique_ptr<Server> server_;
   std::uint16_t port_ = 0;
+};
+
+/// Options of a server with one shard.
+inline DocumentsOptions OneShard() {
+  DocumentsOptions options = TestServer::TwoShards();
+  options.shards = 1;
+  return options;
+}
+
+/// A document server over a store that the test can shut.
+struct GatedService {
+  explicit GatedService(const DocumentsOptions& documents = OneShard(), int threads = 2)
+      : runner(threads),
+        memory(runner.context().get_executor()),
+        store(memory),
+        server(runner, store, documents) {}
+  ~GatedService() { store.Open(); }
+
+  Runner runner;
+  MemoryStore memory;
+  GateStore store;
+  TestServer server;
 };
 
 using Client = test::HttpClient;
