@@ -52,7 +52,7 @@ class DirtyTable {
   Errc Mark(KeyView key, std::size_t bytes, Version version, TimePoint now);
   /// Returns the errc that Mark would return.
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
-  /// Returns kNone if the key is clean.
+  /// Returns the key's slot, or kNone if the key is clean.
   [[nodiscard]] Slot Find(KeyView key) const;
   /// Corrects the size of a key's state.
   void SetBytes(DirtyKey& key, std::size_t bytes);
@@ -62,9 +62,9 @@ class DirtyTable {
   /// Returns the first ready key. Requires ready() > 0.
   [[nodiscard]] const DirtyKey& front() const { return keys_[head_]; }
   void PushFront(Slot slot);
-  /// The key becomes ready again at `until`: see Resume.
+  /// Makes the key wait until `until`: see Resume.
   void Pause(Slot slot, TimePoint until);
-  /// Makes the keys ready whose pause has ended.
+  /// Makes keys ready if their pause has ended.
   void Resume(TimePoint now);
   /// Returns when the next pause ends, or kNever.
   [[nodiscard]] TimePoint NextResume() const {
@@ -73,13 +73,13 @@ class DirtyTable {
   /// Ends all pauses, and marks all ready keys as urgent.
   void HurryAll();
 
-  /// The newest change is in flight from now on. Returns true if it was urgent.
+  /// Begins the write of the newest change. Returns true if the change was urgent.
   bool BeginWrite(DirtyKey& key);
-  /// The change in flight is durable, or refused for good. A newer change becomes ready; without
-  /// one the key is clean, and its slot is free.
+  /// Ends the write in flight, which is durable or refused for good. A newer change becomes ready.
+  /// If there is none, the key is clean and its slot is free.
   void EndWrite(Slot slot, TimePoint now);
-  /// The change in flight must be sent again; a newer one absorbs it. Follow with PushFront or
-  /// Pause. `dirty_since` and `urgent`: as they were when its write began.
+  /// Ends the write in flight, which must be sent again. A newer change absorbs it. Follow with
+  /// PushFront or Pause. `dirty_since` and `urgent`: as they were when the write began.
   void UndoWrite(Slot slot, TimePoint dirty_since, bool urgent);
 
   /// Forgets all keys.
