@@ -3,6 +3,7 @@
 // occur several times, overlap and meet at the ends of values; keys are replaced and deleted,
 // merged into many files or few, and the shard is opened again.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +91,8 @@ class TextShard {
     }
     const auto found = test::Search(opened_.shard(), query);
     CHECK(std::multiset<std::string>(found.begin(), found.end()) == expected);
+    CHECK(test::Search(opened_.shard(), query, 2).size() ==
+          std::min<std::size_t>(2, expected.size()));
     std::uint64_t matches = 0;
     ShardSearch count = opened_.shard().BeginSearch(query);
     while (count.StepToCount(matches)) continue;

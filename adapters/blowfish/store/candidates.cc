@@ -8,7 +8,8 @@
 namespace stout::blowfish {
 namespace {
 
-/// A part of a turn is not to take longer, and a longer match is rare.
+/// Maximum bytes that are looked up, so that this part of a search stays short. Values that match a
+/// longer query are looked at.
 constexpr std::size_t kMostBytes = 256;
 
 }  // namespace

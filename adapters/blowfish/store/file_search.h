@@ -17,11 +17,11 @@ namespace stout::blowfish {
 
 /// A search of one compressed file in parts, of a tenth of a millisecond or some: see ShardSearch.
 ///
-/// | encoding | SEARCH                                              | GREP |
-/// |----------|-----------------------------------------------------|------------------------------|
-/// | kIndex   | locates the rows of the attribute's value           | reads all values | | kBlocks
-/// | reads all values                                    | reads all values             | | kText
-/// | locates rows of the bytes, and reads those records  | locates the substring's rows |
+/// | encoding | SEARCH                                        | GREP             |
+/// |----------|-----------------------------------------------|------------------|
+/// | kIndex   | locates the rows of the attribute's value     | reads all values |
+/// | kBlocks  | reads all values                              | reads all values |
+/// | kText    | locates rows of the bytes, reads their values | locates the rows |
 ///
 /// If locating would take longer than reading all values of a text index, it reads them.
 ///
