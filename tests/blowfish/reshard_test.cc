@@ -3,6 +3,7 @@
 
 #include "blowfish/server/reshard.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -37,8 +38,8 @@ using ReshardedStates = std::map<std::string, KeptState>;
 class Served {
  public:
   explicit Served(const std::string& directory, std::size_t shards = 0,
-                  const Schema& schema = Schema()) {
-    auto opened = OpenShards(directory, shards, {.schema = schema}, {}, &why_);
+                  const ShardOptions& options = {}) {
+    auto opened = OpenShards(directory, shards, options, {}, &why_);
     CAPTURE(why_.message);
     REQUIRE(opened.has_value());
     workers_ = std::move(*opened);
@@ -47,6 +48,9 @@ class Served {
 
   [[nodiscard]] std::size_t size() const { return workers_.size(); }
   [[nodiscard]] const Schema& schema() const { return workers_[0]->schema(); }
+  [[nodiscard]] bool text_index() const {
+    return std::ranges::all_of(workers_, [](const auto& worker) { return worker->text_index(); });
+  }
 
   template <typename Question>
   auto Ask(std::size_t worker, Question question) {
@@ -103,8 +107,10 @@ class Served {
 
 class Sharded {
  public:
-  Sharded(std::uint64_t seed, std::size_t shards, std::size_t keys) : random_(seed) {
-    Served served(path(), shards, Schema::Make({"a", "b"}, '|').value());
+  Sharded(std::uint64_t seed, std::size_t shards, std::size_t keys)
+      : random_(seed), text_index_(seed % 2 == 1) {
+    Served served(path(), shards,
+                  {.schema = Schema::Make({"a", "b"}, '|').value(), .text_index = text_index_});
     for (std::size_t i = 0; i < keys; ++i) {
       const std::string key = "key" + std::to_string(random_.Below(10 * keys));
       KeptState state{{1 + random_.Below(3), i + 1}, std::nullopt};
@@ -134,6 +140,7 @@ class Sharded {
     Served served(path());
     CHECK(served.size() == shards);
     CHECK(served.schema().size() == 2);
+    CHECK(served.text_index() == text_index_);
     CHECK((served.Read() == content_));  // A failure is not to print it.
     for (std::size_t i = 0; i < shards; ++i) {
       CHECK(served.Fence(i, "one", 1) == Errc::kFenced);
@@ -147,6 +154,7 @@ class Sharded {
 
  private:
   SplitMix64 random_;
+  const bool text_index_;
   const test::TempDirectory directory_;
   ReshardedStates content_;
   std::string data_id_;

@@ -58,7 +58,7 @@ TEST_CASE("a shard with other attributes than most shards is down") {
 
 TEST_CASE(
     "a backup of a server under load has what was acknowledged, and is a server's directory") {
-  BlowfishServer server(3, {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"});
+  BlowfishServer server(3, {"--freeze-bytes", "16KB", "--merge-bytes", "64KB", "--text-index"});
   const TempDirectory directory;
   const std::string copy = directory.path() + "/copy";
   RespClient client(server.port());
@@ -93,6 +93,7 @@ TEST_CASE(
   REQUIRE(shards->size() == 3);
   std::uint64_t keys = 0;
   for (const auto& shard : *shards) {
+    CHECK(shard->text_index());
     keys += shard->status().keys;
     shard->Start([](SubBatch&) {});
   }

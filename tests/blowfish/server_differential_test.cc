@@ -158,7 +158,9 @@ std::vector<std::string> CountsOf(RespClient& client, const std::string& section
 TEST_CASE("redis and the shard server answer alike") {
   const auto version = GENERATE(as<std::string>(), "2", "3");
   const RedisServer redis;
-  const BlowfishServer blowfish(3, {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"});
+  std::vector<std::string> settings = {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"};
+  if (version == "3") settings.emplace_back("--text-index");
+  const BlowfishServer blowfish(3, settings);
   RespClient theirs(redis.port());
   RespClient ours(blowfish.port());
   REQUIRE(theirs.Do({"HELLO", version}).front() != '-');

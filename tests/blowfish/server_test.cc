@@ -61,7 +61,10 @@ std::vector<std::string> Elements(const std::string& reply) {
 }
 
 TEST_CASE("searches find what brute force finds, through freezes, merges and starts") {
-  BlowfishServer server(2, With(kRestless, {"--attributes", "name,city,age"}));
+  const bool text_index = GENERATE(false, true);
+  std::vector<std::string> settings = With(kRestless, {"--attributes", "name,city,age"});
+  if (text_index) settings.emplace_back("--text-index");
+  BlowfishServer server(2, settings);
   std::map<std::string, std::string> model;
   SplitMix64 random(7);
   const auto part = [&](std::uint64_t kinds) {
@@ -110,12 +113,16 @@ TEST_CASE("searches find what brute force finds, through freezes, merges and sta
     CHECK(client.Do({"DBSIZE"}) == ":" + std::to_string(model.size()));
     const auto& [key, value] = *model.begin();
     CHECK(client.Do({"GETATTR", key, "city"}) == "$" + attribute(value, 1));
+    CHECK(client.Do({"GETRANGE", key, "1", "-2"}) ==
+          "$" + (value.size() < 3 ? "" : value.substr(1, value.size() - 2)));
     if (round % 2 == 1) {
       server.Kill();
       server.Start();
     }
   }
   RespClient client(server.port());
+  CHECK(client.Do({"CONFIG", "GET", "text-index"}) ==
+        (text_index ? "[$text-index, $yes]" : "[$text-index, $no]"));
   CHECK(client.Do({"SEARCH", "colour", "red"}) == "-ERR no such attribute; see SCHEMA");
   CHECK(client.Do({"GETATTR", "k1", "colour"}) == "-ERR no such attribute; see SCHEMA");
   CHECK(client.Do({"SCHEMA"}) == "[$delimiter, $|, $attributes, [$name, $city, $age]]");

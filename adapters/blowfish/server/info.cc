@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -82,6 +83,8 @@ std::string Service::Info(resp::Arguments sections) const {
 }
 
 std::vector<resp::Setting> Service::Settings() const {
+  const bool text_index =
+      std::ranges::any_of(shards, [](const auto& shard) { return shard->text_index(); });
   return {{"appendfsync", "always"},
           {"appendonly", "yes"},
           {"databases", "1"},
@@ -93,7 +96,8 @@ std::vector<resp::Setting> Service::Settings() const {
           {"port", std::to_string(port)},
           {"proto-max-bulk-len", std::to_string(limits.commands.max_bulk)},
           {"save", ""},
-          {"shards", std::to_string(shards.size())}};
+          {"shards", std::to_string(shards.size())},
+          {"text-index", text_index ? "yes" : "no"}};
 }
 
 }  // namespace stout::blowfish

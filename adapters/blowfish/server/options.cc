@@ -45,6 +45,10 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
         return text.size() == 1 || text == "\\t" ? ""
                                                  : "'" + text + "' is not one byte; \\t is a tab";
       });
+  app.add_flag("--text-index", options.shard.text_index,
+               "A new directory finds substrings by an index, for GREP and GETRANGE; it is larger, "
+               "and slower for the rest")
+      ->group("Directory");
 }
 
 void AddClients(program::Options& options, ServerOptions& server, program::Address& listen) {

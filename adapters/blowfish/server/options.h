@@ -14,7 +14,7 @@ struct ProgramOptions {
   ServerOptions server;
   std::string directory;
   std::size_t shards = 0;          ///< 0: the number in the directory, or the number of processors
-  ShardOptions shard;              ///< per shard: schema
+  ShardOptions shard;              ///< per shard: schema and text index
   bool has_schema = false;         ///< the command line has --attributes
   std::uint64_t freeze_bytes = 0;  ///< see ShardMemory
   std::uint64_t merge_bytes = 0;   ///< likewise

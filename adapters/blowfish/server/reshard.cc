@@ -309,6 +309,7 @@ ErrorCode Reshard(const ReshardOptions& options,
   if (!from) return from.error();
   if (const auto failed = CheckSource(paths, *from, options.shards, diagnostics)) return failed;
   shard.schema = from->front()->schema();
+  shard.text_index = from->front()->text_index();
   auto to = OpenShards(paths.to, options.shards, shard, options.memory, diagnostics);
   if (!to) {
     if (diagnostics) diagnostics->message += fmt::format("; or remove {} to begin again", paths.to);

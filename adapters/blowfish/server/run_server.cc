@@ -30,15 +30,18 @@
 namespace stout::blowfish {
 namespace {
 
-void TellRecovery(const Service& service, bool schema_asked_for) {
+void TellRecovery(const Service& service, const ProgramOptions& options) {
   for (std::size_t i = 0; i < service.shards.size(); ++i) {
     if (const auto& down = service.shards[i]->down()) {
       spdlog::warn("shard {} is down, and the others serve: {}; then start again", i, *down);
       continue;
     }
     const ShardReport& report = service.shards[i]->report();
-    if (schema_asked_for && report.other_schema) {
+    if (options.has_schema && report.other_schema) {
       spdlog::warn("shard {} keeps the attributes that it was created with; see SCHEMA", i);
+    }
+    if (options.shard.text_index && !service.shards[i]->text_index()) {
+      spdlog::warn("shard {} stays without a text index, as it was created", i);
     }
     spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
                  service.shards[i]->status().keys, report.records,
@@ -96,7 +99,7 @@ int Run(ProgramOptions options) {
   Server server(context, std::move(*shards), std::move(options.server));
   server.service().merge_slots = options.shard.merge_slots;
   server.service().data_id = *std::move(data_id);
-  TellRecovery(server.service(), options.has_schema);
+  TellRecovery(server.service(), options);
   if (server.Listen(&why)) return TellFailed(why);
   Ending ending(context, server);
   server.service().shut_down = [&] { boost::asio::post(context, [&] { ending.Begin(); }); };

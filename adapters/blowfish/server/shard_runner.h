@@ -66,8 +66,8 @@ class ShardRunner {
   [[nodiscard]] bool wants_turn() const { return slices_.wanted(); }
   /// The time so far of reads that layers make faster, and of their answers: gets, attributes and
   /// parts that are read one by one, all gets if the shard has packed blocks, and searches that
-  /// locate or read records. It excludes other gets in lock step, GREP, counts of rows only, writes
-  /// and SCAN.
+  /// locate or read records. It excludes other gets in lock step, GREP without a text index, counts
+  /// of rows only, writes and SCAN.
   [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
   /// From now on nothing takes long: slices end with an error, for nobody reads what they would
   /// find, and plain writes do not wait for room.

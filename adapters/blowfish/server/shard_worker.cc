@@ -29,6 +29,7 @@ Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& direct
   if (!shard) return shard.error();
   worker->shard_ = std::move(*shard);
   worker->schema_ = worker->shard_->schema();
+  worker->text_index_ = worker->shard_->text_index();
   worker->directory_ = directory;
   worker->kept_layers_ = ReadLayers(directory);
   worker->Publish();

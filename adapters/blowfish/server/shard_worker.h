@@ -88,6 +88,8 @@ class ShardWorker {
   /// Returns the reason of MakeDown(); nullopt: the shard serves.
   [[nodiscard]] const std::optional<std::string>& down() const { return down_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
+  /// Returns false if the shard is down.
+  [[nodiscard]] bool text_index() const { return text_index_; }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] const ShardReport& report() const { return report_; }
   [[nodiscard]] ShardQueue& queue() { return queue_; }
@@ -112,6 +114,7 @@ class ShardWorker {
   std::optional<std::string> down_;
   ShardReport report_;
   Schema schema_;
+  bool text_index_ = false;
   std::string directory_;
   std::size_t kept_layers_ = 0;  // As of the file.
   std::size_t number_ = 0;

@@ -23,10 +23,12 @@ const KeySearch* SearchOf(const SubBatch& batch) {
   return std::get_if<KeySearch>(&batch.next_request().parsed);
 }
 
-// GREP reads all records as fast without layers.
-bool LayersHelp(const SubBatch& batch) {
+// Without a text index, GREP reads all records, as fast without layers.
+bool LayersHelp(const SubBatch& batch, const Shard& shard) {
   const KeySearch* const search = SearchOf(batch);
-  return search != nullptr && search->query.kind != LogQuery::Kind::kContains;
+  if (search == nullptr) return false;
+  const bool grep = search->query.kind == LogQuery::Kind::kContains;
+  return !grep || (shard.text_index() && !search->query.text.empty());
 }
 
 }  // namespace
@@ -47,7 +49,8 @@ void Slices::Take(const OnLeave& on_leave) {
     if (next == waiting_.end()) return;
     SubBatch& batch = **next;
     waiting_.erase(next);
-    const bool counts = LayersHelp(batch);
+    const Work work(runner_, batch, batch.subrequests[batch.next]);
+    const bool counts = LayersHelp(batch, work.shard());
     walked_ = false;
     if (counts) read_time_.Begin(now);
     const bool leaves = GoOn(batch, end);

@@ -71,10 +71,10 @@ class ShardSearch {
   /// Requires that only this, and not Step(), is called. `matches` is a result at the end, and may
   /// be too large before.
   ///
-  /// Cost: as Step(), except in a file for kEqual and kPrefix: there the index has the number of
-  /// matching records, hidden ones included. The search reads the attribute of each hidden record
-  /// and subtracts those that match. If fewer records match than are hidden, it locates these
-  /// instead.
+  /// Cost: as Step(), except for kEqual and kPrefix in a file of Encoding::kIndex: there the index
+  /// has the number of matching records, hidden ones included. The search reads the attribute of
+  /// each hidden record and subtracts those that match. If fewer records match than are hidden, it
+  /// locates these instead.
   [[nodiscard]] bool StepToCount(std::uint64_t& matches);
 
   /// Records of files that were located, or read, so far.
