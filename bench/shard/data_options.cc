@@ -12,8 +12,8 @@ void AddDataOptions(CLI::App& app, LineitemOptions& data, const std::string& see
   options.Count(seed_flag, data.seed, 0, program::kNoMax, "The same seed gives the same records");
 }
 
-void AddPlacement(CLI::App& app, std::optional<Placement>& placement) {
-  program::Options(app).Read(
+CLI::Option* AddPlacement(CLI::App& app, std::optional<Placement>& placement) {
+  return program::Options(app).Read(
       "--placed-by",
       "Choose keys so that a blowfish-server with this number of shards keeps the records of a "
       "value of this attribute on one shard",

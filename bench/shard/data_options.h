@@ -17,7 +17,7 @@ void AddDataOptions(CLI::App& app, LineitemOptions& data,
                     const std::string& seed_flag = "--data-seed");
 
 /// Adds --placed-by ATTRIBUTE:SHARDS.
-void AddPlacement(CLI::App& app, std::optional<Placement>& placement);
+CLI::Option* AddPlacement(CLI::App& app, std::optional<Placement>& placement);
 
 /// Adds --distribution of the requests.
 void AddDistribution(CLI::App& app, load::Distribution& distribution);

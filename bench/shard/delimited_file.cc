@@ -21,7 +21,7 @@ Written WriteLines(RecordSource& records, LineFormat format, std::ostream& lines
                    std::ostream* keys, const OnWritten& on_written) {
   Written written;
   while (const auto record = records.Next()) {
-    if (format == LineFormat::kKeyed) lines << KeyNumber(*record) << records.schema().delimiter();
+    if (format == LineFormat::kKeyed) lines << KeyNumber(*record) << '|';
     lines << record->value << '\n';
     if (keys != nullptr) *keys << record->key;
     ++written.records;

@@ -11,7 +11,7 @@ namespace stout::bench::shard {
 /// How a record becomes a line.
 enum class LineFormat {
   kTable,  ///< The value as it is: attributes between delimiters.
-  kKeyed,  ///< Before that the number that the key is, in decimal, and a delimiter.
+  kKeyed,  ///< Before that the number that the key is, in decimal, and '|'.
 };
 
 struct Written {

@@ -5,10 +5,12 @@
 #include <CLI/CLI.hpp>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "load/command_line.h"
 #include "load/progress_line.h"
@@ -16,6 +18,7 @@
 #include "program/options.h"
 #include "shard/data_options.h"
 #include "shard/delimited_file.h"
+#include "shard/kinds.h"
 #include "shard/lineitem.h"
 #include "shard/placed_records.h"
 
@@ -29,6 +32,7 @@ constexpr const char* kDescription =
 
 struct Command {
   LineitemOptions data;
+  std::string kind;  // of MadeValues; empty: line items
   std::string out;
   std::string keys;
   LineFormat format = LineFormat::kTable;
@@ -39,6 +43,11 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   Command command;
   CLI::App app(kDescription, "shard-data");
   AddDataOptions(app, command.data, "--seed");
+  std::vector<std::string> kinds = MadeValues::Kinds();
+  std::erase(kinds, "random");  // it has line breaks
+  CLI::Option* const kind =
+      app.add_option("--kind", command.kind, "Values without attributes instead of line items")
+          ->check(CLI::IsMember(kinds));
   program::Options options(app);
   options.Text("--out", command.out, "The file to write; - is stdout", "FILE")->required();
   options.Text("--keys", command.keys,
@@ -48,7 +57,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
                              {{"tbl", LineFormat::kTable}, {"keyed", LineFormat::kKeyed}},
                              "tbl: the attributes; keyed: the key as a decimal number, then the "
                              "attributes");
-  AddPlacement(app, command.placement);
+  AddPlacement(app, command.placement)->excludes(kind);
   if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   return command;
 }
@@ -80,9 +89,10 @@ ExitCode Execute(const Command& command) {
   std::ostream& lines = file ? *file : std::cout;
 
   Lineitem lineitem(command.data);
-  std::optional<PlacedRecords> placed;
-  if (command.placement) placed.emplace(lineitem, *command.placement);
-  RecordSource& records = placed ? static_cast<RecordSource&>(*placed) : lineitem;
+  std::unique_ptr<RecordSource> other;
+  if (command.placement) other = std::make_unique<PlacedRecords>(lineitem, *command.placement);
+  if (!command.kind.empty()) other = std::make_unique<MadeValues>(command.kind, command.data);
+  RecordSource& records = other ? *other : lineitem;
   const Written written = WriteWithProgress(records, command, lines, keys ? &*keys : nullptr);
   Check(lines.flush(), command.out);
   if (keys) Check(keys->flush(), command.keys);
