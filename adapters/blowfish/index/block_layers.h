@@ -21,13 +21,13 @@ namespace stout::blowfish {
 ///     layers    1     2     3     4
 ///     share    1/8   1/4   1/2   all
 ///
-/// A few blocks have fewer layers, because layers have whole segments.
+/// A few blocks can have fewer layers, because a layer has whole segments.
 ///
 /// The cache is a ring of segments of equal size. Each has whole blocks, one behind the other. New
 /// blocks go into the current segment. When it has no room, the next one becomes the current one,
 /// and loses blocks if it has any: those that were used least since the ring came by last. The
-/// others stay, moved together. So nothing is fragmented, and a layer is one allocation, which the
-/// kernel has back when the layer is removed.
+/// others stay, moved together. So nothing is fragmented, and a layer is one allocation, which goes
+/// back as a whole when the layer is removed.
 ///
 /// | a block | is |
 /// |---|---|
