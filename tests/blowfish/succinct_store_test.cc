@@ -7,11 +7,14 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "blowfish/file/index_file_writer.h"
 #include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/succinct_store_format.h"
 #include "blowfish/store/succinct_store_writer.h"
@@ -77,6 +80,7 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   std::uint64_t bytes = 0;
   for (const auto& [key, stored] : model) {
     CHECK(store.keys().Find(key) == record);
+    CHECK(store.Has(key, KeyFilter::HashOf(key)));
     std::string read;
     store.keys().AppendKey(record, read);
     CHECK(read == key);
@@ -95,6 +99,44 @@ TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   CHECK_FALSE(store.keys().Find("no such key"));
 }
 
+// A copy of a file whose key filter is other bytes, or none at all.
+void CopyWithFilter(const std::string& from, const std::string& to,
+                    std::optional<std::string_view> filter) {
+  const auto file = IndexFile::Open(from, SuccinctStore::kFileKind, SuccinctStore::kFileVersion,
+                                    Verify::kEverything);
+  REQUIRE(file.has_value());
+  auto copy = IndexFileWriter::Create(to, SuccinctStore::kFileKind, file->version());
+  REQUIRE(copy.has_value());
+  for (const IndexFile::Section& each : file->sections()) {
+    if (each.name != section::kKeyFilter) copy->Add(each.name, each.bytes);
+  }
+  if (filter) copy->Add(section::kKeyFilter, std::as_bytes(std::span(*filter)));
+  REQUIRE(copy->Publish() == ErrorCode());
+}
+
+TEST_CASE("a store without a key filter, as earlier programs wrote, may have any key",
+          "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/0.records";
+  Write(Schema(), {{"a", {}}, {"b", {}}}, path);
+  {
+    const auto store = SuccinctStore::Open(path);
+    REQUIRE(store.has_value());
+    int others = 0;
+    for (int i = 0; i < 100; ++i) others += (*store)->MayHave(KeyFilter::HashOf(std::to_string(i)));
+    CHECK(others < 10);
+  }
+  const std::string copy = directory.path() + "/1.records";
+  CopyWithFilter(path, copy, std::nullopt);
+  const auto store = SuccinctStore::Open(copy);
+  REQUIRE(store.has_value());
+  CHECK((*store)->Has("a", KeyFilter::HashOf("a")));
+  CHECK((*store)->MayHave(KeyFilter::HashOf("c")));
+  CHECK_FALSE((*store)->Has("c", KeyFilter::HashOf("c")));
+  CopyWithFilter(path, copy, "no whole block");
+  CHECK(SuccinctStore::Open(copy).error() == Errc::kCorrupt);
+}
+
 TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/0.records";
@@ -107,6 +149,7 @@ TEST_CASE("a store gives back its tombstones", "[succinct_store]") {
   REQUIRE(opened.has_value());
   const SuccinctStore& store = **opened;
   CHECK(store.deleted_keys().size() == 2);
+  for (const char* const key : {"a", "b", "c"}) CHECK(store.Has(key, KeyFilter::HashOf(key)));
   const auto deleted = store.deleted_keys().Find("c");
   REQUIRE(deleted);
   CHECK(store.TombstoneOf(*deleted) == Tombstone{{5, 6}, 2000});

@@ -172,9 +172,8 @@ class Sources {
 };
 
 bool IsInFile(KeyView key, std::span<const std::shared_ptr<const SuccinctStore>> files) {
-  return std::ranges::any_of(files, [&](const auto& file) {
-    return file->keys().Find(key) || file->deleted_keys().Find(key);
-  });
+  const std::uint64_t hash = KeyFilter::HashOf(key);
+  return std::ranges::any_of(files, [&](const auto& file) { return file->Has(key, hash); });
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ struct SuccinctStore::Parts {
   KeyDirectory deleted_keys;
   StampColumn deleted_stamps;
   std::span<const std::uint64_t> deleted_times;
+  KeyFilter key_filter;
   SelfIndexSections index;
   std::span<const TokenAlphabet::Attribute> attributes;
   std::span<const TokenAlphabet::Text> texts;
@@ -68,7 +69,8 @@ struct SuccinctStore::Parts {
         !ReadPart(file, section::kDeletedKeys, deleted_keys) ||
         !ReadPart(file, section::kDeletedStamps, deleted_stamps) ||
         !ReadArray(file, section::kDeletedTimes, deleted_times) || !ReadBlocks(file) ||
-        !ReadText(file)) {
+        !ReadText(file) ||
+        (file.Find(section::kKeyFilter) && !ReadPart(file, section::kKeyFilter, key_filter))) {
       return false;
     }
     const std::uint64_t indexed = blocks || text ? 0 : keys.size();
@@ -136,6 +138,7 @@ SuccinctStore::SuccinctStore(IndexFile file, Schema schema, Parts parts)
       deleted_keys_(parts.deleted_keys),
       deleted_stamps_(parts.deleted_stamps),
       deleted_times_(parts.deleted_times),
+      key_filter_(parts.key_filter),
       symbol_texts_(kMaxSymbols * sizeof(TokenAlphabet::Text) / sizeof(std::uint64_t)),
       index_(parts.index.View(), Alphabet(parts)),
       blocks_(parts.blocks),

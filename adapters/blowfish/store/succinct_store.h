@@ -12,6 +12,7 @@
 #include "blowfish/index/block_layers.h"
 #include "blowfish/index/block_texts.h"
 #include "blowfish/index/key_directory.h"
+#include "blowfish/index/key_filter.h"
 #include "blowfish/index/record_index.h"
 #include "blowfish/index/schema.h"
 #include "blowfish/index/stamp_column.h"
@@ -53,7 +54,8 @@ class SuccinctStore {
   ///
   /// 1: the values are in an index. 2: they may be in blocks. 3: they may be in a text index; words
   /// may be cut into chunks, and values into runs (CutRule). A writer uses the lowest version that
-  /// has what the file needs.
+  /// has what the file needs. Files of any version may have a key filter, which older programs do
+  /// not look for.
   static constexpr std::uint32_t kFileVersion = 3;
 
   /// Errors: kCorrupt if the file is not what a writer published. For the others see IndexFile.
@@ -74,6 +76,13 @@ class SuccinctStore {
   }
   [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
   [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
+  /// Returns false only if neither keys() nor deleted_keys() have a key with this
+  /// KeyFilter::HashOf().   Cost: a cache line, instead of a search.
+  [[nodiscard]] bool MayHave(std::uint64_t hash) const { return key_filter_.MayHave(hash); }
+  /// Returns true if keys() or deleted_keys() have the key. `hash`: its KeyFilter::HashOf().
+  [[nodiscard]] bool Has(std::string_view key, std::uint64_t hash) const {
+    return MayHave(hash) && (keys_.Find(key) || deleted_keys_.Find(key));
+  }
 
   [[nodiscard]] Encoding encoding() const {
     return blocks_ ? Encoding::kBlocks : text_ ? Encoding::kText : Encoding::kIndex;
@@ -117,6 +126,7 @@ class SuccinctStore {
   KeyDirectory deleted_keys_;
   StampColumn deleted_stamps_;
   std::span<const std::uint64_t> deleted_times_;
+  KeyFilter key_filter_;
   ZeroedWords symbol_texts_;  // of all symbols that a Psi could have
   RecordIndex index_;
   std::optional<BlockTexts> blocks_;

@@ -24,6 +24,10 @@ inline constexpr std::string_view kDeletedKeys = "deleted keys";      ///< KeyDi
 inline constexpr std::string_view kDeletedStamps = "deleted stamps";  ///< StampColumn.
 inline constexpr std::string_view kDeletedTimes = "deleted times";    ///< Unix time in ms, 8 bytes.
 
+// Optional: programs before it do not look for it, and files before it have none.
+inline constexpr std::string_view kKeyFilter =
+    "key filter";  ///< KeyFilter of keys and deleted keys
+
 // Version 2 of the file. See BlockTexts.
 inline constexpr std::string_view kBlocks = "blocks";                     ///< Bytes.
 inline constexpr std::string_view kBlockDictionary = "block dictionary";  ///< Bytes, or none.

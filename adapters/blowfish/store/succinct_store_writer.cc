@@ -11,6 +11,7 @@
 
 #include "blowfish/file/index_file_writer.h"
 #include "blowfish/index/block_texts.h"
+#include "blowfish/index/key_filter.h"
 #include "blowfish/index/text_index_builder.h"
 #include "blowfish/index/tokenize.h"
 #include "blowfish/store/section_arrays.h"
@@ -65,6 +66,7 @@ std::uint32_t VersionFor(Encoding encoding, std::span<const TokenAlphabet::Attri
 
 void SuccinctStoreWriter::Append(const Record& record) {
   keys_.Append(record.key);
+  key_hashes_.push_back(KeyFilter::HashOf(record.key));
   stamps_.Append(record.stamp);
   values_ += record.value;
   ends_.push_back(values_.size());
@@ -72,6 +74,7 @@ void SuccinctStoreWriter::Append(const Record& record) {
 
 void SuccinctStoreWriter::AppendTombstone(std::string_view key, const Tombstone& tombstone) {
   deleted_keys_.Append(key);
+  key_hashes_.push_back(KeyFilter::HashOf(key));
   deleted_stamps_.Append(tombstone.stamp);
   deleted_times_.push_back(tombstone.deleted_at_ms);
 }
@@ -86,6 +89,8 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
                 diagnostics);
   }
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
+  const std::vector<std::byte> filter =
+      BuildKeyFilter(std::exchange(key_hashes_, std::vector<std::uint64_t>()));
   const Result<std::vector<std::byte>> keys = FinishKeys(keys_, path, diagnostics);
   if (!keys) return keys.error();
   const Result<std::vector<std::byte>> deleted_keys = FinishKeys(deleted_keys_, path, diagnostics);
@@ -118,6 +123,7 @@ ErrorCode SuccinctStoreWriter::Finish(const std::string& path, Diagnostics* diag
   if (stop.stop_requested()) return FailStopped(path, diagnostics);
   file->Add(section::kSchema, EncodeSchema(schema_));
   file->Add(section::kKeys, *keys);
+  file->Add(section::kKeyFilter, filter);
   file->Add(section::kStamps, stamps_.Finish());
   SelfIndexSections::Write(index, *file);
   file->Add(section::kAttributes, BytesOf(tokens.attributes));

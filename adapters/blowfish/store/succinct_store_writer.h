@@ -77,6 +77,7 @@ class SuccinctStoreWriter {
   KeyDirectoryWriter deleted_keys_;
   StampColumnWriter deleted_stamps_;
   std::vector<std::uint64_t> deleted_times_;
+  std::vector<std::uint64_t> key_hashes_;  // of both kinds of keys
   std::string values_;
   std::vector<std::uint64_t> ends_;  // of each value
 };

@@ -155,8 +155,10 @@ std::vector<SearchedFile> SuccinctStores::ShareToSearch() const {
 // --- Keys and records ----------------------------------------------------------------------------
 
 std::optional<SuccinctStores::Found> SuccinctStores::Find(KeyView key) const {
+  const std::uint64_t hash = KeyFilter::HashOf(key);
   for (std::size_t i = files_.size(); i-- > 0;) {
     const SuccinctStore& store = *files_[i].store;
+    if (!store.MayHave(hash)) continue;
     if (const auto found = store.keys().Find(key)) {
       const auto record = static_cast<std::uint32_t>(*found);
       return Found{store.StampOf(record), Place{static_cast<std::uint32_t>(i), record}};
@@ -228,10 +230,10 @@ void SuccinctStores::OfferDeleted(std::size_t file, std::optional<std::string_vi
 }
 
 bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
-  return std::any_of(
-      files_.begin() + static_cast<std::ptrdiff_t>(file) + 1, files_.end(), [&](const File& newer) {
-        return newer.store->keys().Find(key) || newer.store->deleted_keys().Find(key);
-      });
+  return std::any_of(files_.begin() + static_cast<std::ptrdiff_t>(file) + 1, files_.end(),
+                     [key, hash = KeyFilter::HashOf(key)](const File& newer) {
+                       return newer.store->Has(key, hash);
+                     });
 }
 
 // --- Layers --------------------------------------------------------------------------------------
