@@ -7,9 +7,8 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,7 +19,6 @@
 #include "blowfish/store/succinct_store_writer.h"
 #include "blowfish/store/succinct_stores.h"
 #include "load/command_line.h"
-#include "load/progress_line.h"
 #include "program/command_line.h"
 #include "program/options.h"
 #include "shard/data_options.h"
@@ -103,10 +101,10 @@ Shard Build(const std::vector<KeptRecord>& records, std::size_t files, const Com
       shard.keys[file].push_back(record->first);
     }
     const std::string name = fmt::format("records-{}", file);
+    const std::string path = fmt::format("{}/{}", directory, name);
     Diagnostics why;
-    if (writer.Finish(directory + "/" + name, &why)) throw std::runtime_error(why.message);
-    auto store =
-        blowfish::SuccinctStore::Open(directory + "/" + name, blowfish::Verify::kEverything, &why);
+    if (writer.Finish(path, &why)) throw std::runtime_error(why.message);
+    auto store = blowfish::SuccinctStore::Open(path, blowfish::Verify::kEverything, &why);
     if (!store) throw std::runtime_error(why.message);
     shard.stores.Add({name, std::move(*store)});
   }
