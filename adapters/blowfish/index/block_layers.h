@@ -43,9 +43,8 @@ namespace stout::blowfish {
 ///   average. A removal takes as long as the kernel takes to have the memory back.
 /// Owner: it owns the memory.   Threads: one at a time.
 /// Errors: Add() throws std::bad_alloc, having changed nothing. All other members do not throw.
-/// Source: GCLOCK (Smith, "Sequentiality and Prefetching in Database Systems", 1978), on segments
-/// as
-///   in a log-structured file system.
+/// Source: GCLOCK (Smith, "Sequentiality and Prefetching in Database Systems", 1978), with segments
+///   in place of pages.
 class BlockLayers {
  public:
   /// Larger blocks are in no layer: one of them would displace too many others, and its reader
@@ -100,7 +99,7 @@ class BlockLayers {
   [[nodiscard]] char* Insert(std::uint64_t block, std::size_t size) {
     return Insert(block, size, /*displace=*/true);
   }
-  /// Likewise, but also returns null, if there is no room without displacing other blocks.
+  /// Likewise, but also returns null if it would displace other blocks.
   [[nodiscard]] char* InsertIfRoom(std::uint64_t block, std::size_t size) {
     return Insert(block, size, /*displace=*/false);
   }
