@@ -35,7 +35,7 @@ internal::RangeKeeperOptions KeeperOf(const ReplicatedRange& range,
   internal::RangeKeeperOptions keeper;
   keeper.member_timeout = options.member_timeout;
   keeper.tombstone_ttl = options.tombstone_ttl;
-  keeper.mark_key = fmt::format("{}mark:{}", internal::kInternalKeys, range.scope);
+  keeper.mark_key = internal::MarkKeyOf(range.scope);
   keeper.identity_key = internal::IdentityKeyOf(range.scope);
   return keeper;
 }
@@ -184,6 +184,7 @@ void ReplicatedMap::State::Forget() noexcept {
   const auto on_given_up = std::exchange(on_given_up_, {});
   const auto opens = std::exchange(opens_, {});
   const auto asked = std::exchange(asked_, {});
+  const auto counting = std::exchange(counting_, {});
   const auto reading = std::exchange(reading_, {});
   const auto put_backs = std::exchange(put_backs_, {});
   const auto due = std::exchange(due_, {});
@@ -246,6 +247,11 @@ UniqueFunction<void()> ReplicatedMap::WithdrawableReply(std::span<const KeyView>
                                                         const AnswerLevel& level) {
   return state_->SafeReply(keys, std::move(reply), level);
 }
+bool ReplicatedMap::Takes(const AnswerLevel& level) const { return state_->Takes(level); }
+void ReplicatedMap::Count(std::uint32_t members, Duration timeout, CountHandler handler) {
+  state_->Count(members, timeout, std::move(handler));
+}
+void ReplicatedMap::RefreshMark() { state_->RefreshMark(); }
 void ReplicatedMap::Flush(Reply done) { state_->Flush(std::move(done)); }
 void ReplicatedMap::Drain(Reply done) { state_->Drain(std::move(done)); }
 void ReplicatedMap::Close() { state_->Stop(Errc::kClosed); }

@@ -85,6 +85,8 @@ bool ReplicatedMap::State::Turn() {
       if (ended_ == Errc::kOk) (void)keeper_.OnReply(reply, Now());
     } else if (auto asked = asked_.extract(reply.id)) {
       due_.push_back({std::move(asked.mapped().reply), reply.errc});
+    } else if (auto counting = counting_.extract(reply.id)) {
+      Later(std::move(counting.mapped().handler), reply.errc, reply.members);
     }
   }
   if (std::exchange(known_in_, set_.in()) != set_.in()) reads_.OnMembersChanged();
@@ -126,26 +128,6 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
                       });
 }
 
-// Ends calls and answers whose time is over.
-void ReplicatedMap::State::Expire() {
-  const TimePoint now = Now();
-  // Deadlines grow, except those of flushes, which have none.
-  for (auto next = asked_.begin(); next != asked_.end();) {
-    const auto asked = next++;
-    const TimePoint deadline = asked->second.deadline;
-    if (deadline > now && deadline != kNever) break;
-    if (deadline == kNever) continue;
-    set_.Withdraw(asked->first);
-    due_.push_back({std::move(asked->second.reply), Errc::kDeadline});
-    asked_.erase(asked);
-  }
-  Observe();
-  for (auto next = calls_.begin(); next != calls_.end();) {
-    const auto call = next++;
-    if (call->second.deadline <= now) calls_.extract(call).mapped().time_out();
-  }
-}
-
 void ReplicatedMap::State::Arm() {
   TimePoint next = ended_ == Errc::kOk ? keeper_.NextTick() : kNever;
   TimePoint deadline = kNever;  // the first one
@@ -153,6 +135,7 @@ void ReplicatedMap::State::Arm() {
     deadline = asked->second.deadline;
   }
   next = std::min(next, deadline);
+  for (const auto& [id, counting] : counting_) next = std::min(next, counting.deadline);
   for (const auto& [attempt, call] : calls_) next = std::min(next, call.deadline);
   timer_.Arm(next, [self = shared_from_this()] { self->Pump(); });
 }
@@ -393,7 +376,8 @@ void ReplicatedMap::State::Do(range::Settle& settle) {
 }
 
 void ReplicatedMap::State::Do(range::Change& change) {
-  const Result<Stamp> changed = Change(change.key, ValueOf(std::move(change.state)));
+  const Result<Stamp> changed =
+      Change(change.key, ValueOf(std::move(change.state)), change.members);
   keeper_.OnChanged(change.attempt, changed ? Errc::kOk : ErrcOf(changed.error()), Now());
 }
 

@@ -19,7 +19,9 @@ Result<Stamp> ReplicatedMap::State::Write(KeyView key, std::shared_ptr<const std
   return Change(key, std::move(value));
 }
 
-Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const std::string> value) {
+// `members`: 0: all that get changes.
+Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const std::string> value,
+                                           MemberMask members) {
   const std::size_t bytes = value ? value->size() : 0;
   MemberMask refusing = 0;
   Errc why = Errc::kOk;
@@ -38,7 +40,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     return why;
   }
   const Version version = set_.NextVersion();
-  ForEachMember(set_.writers(), [&](MemberIndex m) {
+  ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
     Require(interposer(m).MarkDirtyAs(key, bytes, version).has_value(),
             "a member refuses a change that it admits");
   });
@@ -148,7 +150,7 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
     return {};
   }
   Need need = level.write ? set_.NeedOfWrite() : set_.NeedOfRead();
-  if (level.members) need.members = *level.members;
+  if (level.members) need.members = need.min_in = *level.members;
   const auto asked = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
   const ReplyId id = asked.first;
   ForEachMember(asked.second, [&](MemberIndex m) {
@@ -165,7 +167,7 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
     if (!self) return;
     boost::asio::dispatch(self->strand_, [self, id] {
       const auto withdrawn = self->asked_.extract(id);
-      self->set_.Withdraw(id);
+      (void)self->set_.Withdraw(id);
     });
   };
 }
@@ -188,6 +190,25 @@ UniqueFunction<void(ErrorCode)> ReplicatedMap::State::ReplyOf(ReplyId id, Member
     self->set_.OnReply(id, m, ErrcOf(ec));
     self->SchedulePump();
   };
+}
+
+void ReplicatedMap::State::Count(std::uint32_t members, Duration timeout, CountHandler handler) {
+  RequireStrand();
+  if (!serving() || counting_.size() >= engine_.max_replies)
+    return Later(std::move(handler), serving() ? Errc::kPushedBack : NotServing(), 0);
+  const ReplyId id = ++last_id_;
+  counting_.emplace(id, Counting{std::move(handler), SaturatingAdd(Now(), timeout)});
+  SchedulePump();
+  const Need need{.members = std::max<std::uint32_t>(members, 1), .counts = true};
+  ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(id, m)); });
+}
+
+void ReplicatedMap::State::RefreshMark() {
+  RequireStrand();
+  if (!serving()) return;
+  Observe();
+  keeper_.RefreshMark(Now());
+  SchedulePump();
 }
 
 void ReplicatedMap::State::Flush(Reply done) {
@@ -213,6 +234,38 @@ void ReplicatedMap::State::Later(GetHandler handler, ErrorCode ec, Entry entry) 
   Later([handler = std::move(handler),
          entry = std::move(entry)](ErrorCode code) mutable { handler(code, std::move(entry)); },
         ec);
+}
+
+void ReplicatedMap::State::Later(CountHandler handler, Errc errc, std::uint32_t members) {
+  Later([handler = std::move(handler), members](ErrorCode ec) mutable { handler(ec, members); },
+        errc == Errc::kOk ? ErrorCode() : ErrorCode(errc));
+}
+
+// Ends calls and answers whose time is over.
+void ReplicatedMap::State::Expire() {
+  const TimePoint now = Now();
+  // Deadlines grow, except those of flushes, which have none.
+  for (auto next = asked_.begin(); next != asked_.end();) {
+    const auto asked = next++;
+    const TimePoint deadline = asked->second.deadline;
+    if (deadline > now && deadline != kNever) break;
+    if (deadline == kNever) continue;
+    (void)set_.Withdraw(asked->first);
+    due_.push_back({std::move(asked->second.reply), Errc::kDeadline});
+    asked_.erase(asked);
+  }
+  for (auto next = counting_.begin(); next != counting_.end();) {
+    const auto counting = next++;
+    if (counting->second.deadline > now) continue;
+    const std::uint32_t members = set_.Withdraw(counting->first);
+    Later(std::move(counting->second.handler), Errc::kOk, members);
+    counting_.erase(counting);
+  }
+  Observe();
+  for (auto next = calls_.begin(); next != calls_.end();) {
+    const auto call = next++;
+    if (call->second.deadline <= now) calls_.extract(call).mapped().time_out();
+  }
 }
 
 // --- Changes that a store refuses ----------------------------------------------------------------

@@ -65,6 +65,11 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   [[nodiscard]] bool Holds(KeyView key) const;
   UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
                                    const AnswerLevel& level);
+  [[nodiscard]] bool Takes(const AnswerLevel& level) const {
+    return !serving() || set_.TakesWrites(level.members.value_or(0));
+  }
+  void Count(std::uint32_t members, Duration timeout, CountHandler handler);
+  void RefreshMark();
   void Flush(Reply done);
   void Drain(Reply done);
 
@@ -93,6 +98,10 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   };
   struct Asked {
     Reply reply;
+    TimePoint deadline;
+  };
+  struct Counting {
+    CountHandler handler;
     TimePoint deadline;
   };
   /// A call of the keeper, which is answered at the latest at the deadline.
@@ -138,13 +147,15 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void End(Errc why);
 
   // Requests.
-  Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value);
+  Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value,
+                       MemberMask members = 0);
   std::shared_ptr<const std::string> ValueOf(StoredState state);
   std::pair<internal::ReplyId, MemberMask> Ask(Reply reply, const internal::Need& need,
                                                TimePoint deadline);
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
+  void Later(CountHandler handler, Errc errc, std::uint32_t members);
   void OnRefused(MemberIndex m, KeyView key);
   void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                StoredState state);
@@ -223,6 +234,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
 
   std::vector<Reply> opens_;
   std::map<internal::ReplyId, Asked> asked_;
+  std::map<internal::ReplyId, Counting> counting_;
   std::map<Attempt, Call> calls_;
   std::unordered_map<internal::FetchId, Reading> reading_;
   std::unordered_map<std::string, internal::FetchId> fetch_of_;  // of reading_, by key

@@ -155,6 +155,11 @@ bool WriteBackMap::Holds(KeyView key) const {
   return state_->values.Find(key) != nullptr;
 }
 
+// What was answered is durable at the one store.
+void WriteBackMap::Count(std::uint32_t, Duration, CountHandler handler) {
+  boost::asio::post(get_executor(), [handler = std::move(handler)]() mutable { handler({}, 1); });
+}
+
 void WriteBackMap::Flush(Reply done) { state_->interposer.Flush(std::move(done)); }
 void WriteBackMap::Drain(Reply done) { state_->interposer.Drain(std::move(done)); }
 void WriteBackMap::Close() { state_->interposer.Close(); }

@@ -40,6 +40,7 @@
 #include "stout/core/read_lane.h"
 #include "stout/core/registry_ledger.h"
 #include "stout/core/registry_table.h"
+#include "stout/core/relaxed_reads.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/reply_table.h"
 #include "stout/core/segmented_lru.h"

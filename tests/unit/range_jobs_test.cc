@@ -305,14 +305,15 @@ TEST_CASE("a mark is written when all members have passed its barrier", "[keeper
   }
   const auto refused = range.Next<range::Change>();
   CHECK(refused.key == "stout:mark:0");
-  CHECK(refused.state.value == "5:3");
+  CHECK(ParseMark(refused.state.value) == Mark{5, 3, range.now});
+  CHECK(refused.members == 7);
   range.keeper.OnChanged(refused.attempt, Errc::kPushedBack, range.now);
   CHECK(range.keeper.mark() == 0);
   CHECK(range.Quiet());
   range.Pass(100ms);
   range.PassBarrier();
   const auto change = range.Next<range::Change>();
-  CHECK(change.state.value == "5:4");
+  CHECK(ParseMark(change.state.value) == Mark{5, 4, range.now});
   range.set.NextVersion();  // of the mark itself
   range.keeper.OnChanged(change.attempt, Errc::kOk, range.now);
   CHECK(range.keeper.mark() == 4);
@@ -322,11 +323,14 @@ TEST_CASE("a mark is written when all members have passed its barrier", "[keeper
   range.Pass(50ms);
   CHECK(range.PassBarrier().members == 7);
   const auto last = range.Next<range::Change>();
-  CHECK(last.state.value == "5:6");
+  CHECK(ParseMark(last.state.value) == Mark{5, 6, range.now});
   range.set.NextVersion();
   range.keeper.OnChanged(last.attempt, Errc::kOk, range.now);
   range.Pass(1s);
   CHECK(range.Quiet());  // nothing but the mark has changed
+  range.keeper.RefreshMark(range.now);
+  CHECK(range.PassBarrier().members == 7);
+  CHECK(ParseMark(range.Next<range::Change>().state.value) == Mark{5, 7, range.now});
 }
 
 TEST_CASE("no mark is begun while a member lacks a change that it refused", "[keeper]") {

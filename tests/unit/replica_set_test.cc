@@ -55,6 +55,37 @@ TEST_CASE("in mode ec an answer waits for some members", "[replicas]") {
   CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
 }
 
+TEST_CASE("a write at a level needs this number of members", "[replicas]") {
+  ReplicaSet set = Three();
+  CHECK(set.TakesWrites(3));
+  CHECK_FALSE(set.TakesWrites(4));
+  set.Ask(1, {.members = 2, .write = true, .min_in = 2});
+  set.OnReply(1, 0, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 2, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  set.Ask(2, {.members = 2, .write = true, .min_in = 2});
+  set.OnReply(2, 0, Errc::kOk);
+  set.SetState(1, State::kOut);
+  CHECK(set.TakeReplies().empty());
+  set.SetState(2, State::kOut);
+  CHECK(set.TakeReplies() == Answers{{2, Errc::kUnknown}});
+}
+
+TEST_CASE("the members that have what was asked for are counted", "[replicas]") {
+  ReplicaSet set = Three();
+  for (const ReplyId id : {1, 2, 3}) {
+    set.Ask(id, {.members = 3, .counts = true});
+    set.OnReply(id, 1, Errc::kOk);
+  }
+  CHECK(set.Withdraw(1) == 1);
+  CHECK(set.Withdraw(1) == 0);
+  for (const MemberIndex m : {0, 2}) set.OnReply(2, m, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{2, Errc::kOk, 3}});
+  for (const MemberIndex m : {0, 2}) set.SetState(m, State::kOut);
+  CHECK(set.TakeReplies() == Answers{{3, Errc::kOk, 1}});  // no other is in
+}
+
 TEST_CASE("an answer fails once a member that it needs has failed", "[replicas]") {
   ReplicaSet set = Three(2);
   set.SetState(2, State::kFilling);
@@ -207,7 +238,11 @@ TEST_CASE("a read joins the shortest queue among the members that are clean", "[
 
 TEST_CASE("a mark is read back as it was written", "[replicas]") {
   CHECK(ParseMark(EncodeMark({7, 1234})) == Mark{7, 1234});
-  for (const char* text : {"", "7", "7:", ":7", "7:x", "7:1 ", "x7:1", "99999999999999999999:1"}) {
+  CHECK(EncodeMark({7, 1234}) == "7:1234");  // as earlier versions write it
+  const Mark timed{7, 1234, TimePoint(5s)};
+  CHECK(ParseMark(EncodeMark(timed)) == timed);
+  for (const char* text : {"", "7", "7:", ":7", "7:x", "7:1 ", "x7:1", "7:1:", "7:1:x",
+                           "7:1:2:", "99999999999999999999:1"}) {
     CAPTURE(text);
     CHECK_FALSE(ParseMark(text));
   }

@@ -24,7 +24,8 @@ namespace stout::inline v1 {
 /// the condition is always that the states which the answer reveals are durable.
 struct AnswerLevel {
   /// The number of members that must have the states which the answer reveals. 0: all members that
-  /// are in. nullopt: the number that the mode requires.
+  /// are in. nullopt: the number that the mode requires. If fewer members are in, the answer is
+  /// kUnknown.
   std::optional<std::uint32_t> members;
   /// True if the answer confirms a write. ReplicatedMapOptions::min_in then applies, too.
   bool write = true;
@@ -110,6 +111,17 @@ class KeyMap {
         },
         get_executor(), std::forward<Token>(token));
   }
+
+  /// Returns false if writes at this level would be refused, because fewer members are in.
+  [[nodiscard]] virtual bool Takes(const AnswerLevel& level) const {
+    return level.members.value_or(0) <= 1;
+  }
+  /// Counts the stores at which all changes are durable that were answered so far: when these are
+  /// `members`, or all that are in, or after `timeout`. It does not let changes be sent earlier.
+  using CountHandler = UniqueFunction<void(ErrorCode, std::uint32_t members)>;
+  virtual void Count(std::uint32_t members, Duration timeout, CountHandler handler) = 0;
+  /// A reader wants members to show soon how new their states are.
+  virtual void RefreshMark() {}
 
   /// Sends all dirty keys without further delay. Completes when they are durable at all members
   /// that are in. `void(ErrorCode)`.

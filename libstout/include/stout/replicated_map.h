@@ -165,6 +165,9 @@ class ReplicatedMap final : public KeyMap {
   void Get(KeyView key, const FetchOptions& options, GetHandler handler) override;
   [[nodiscard]] std::optional<Entry> Peek(KeyView key, const FetchOptions& options) override;
   [[nodiscard]] bool Holds(KeyView key) const override;
+  [[nodiscard]] bool Takes(const AnswerLevel& level) const override;
+  void Count(std::uint32_t members, Duration timeout, CountHandler handler) override;
+  void RefreshMark() override;
   void Flush(Reply done) override;
   void Drain(Reply done) override;
   void Close() override;

@@ -19,10 +19,13 @@ constexpr Duration kLongestPause = std::chrono::minutes(5);
 void RangeKeeper::StartMark(TimePoint now) {
   // The write of a mark takes a version, too.
   const bool changed = set_.version() > (marking_ == 0 ? 0 : marking_ + 1);
-  if (mark_barrier_ != 0 || mark_change_ != 0 || !changed || !IsDue(mark_due_, now)) return;
+  if (mark_barrier_ != 0 || mark_change_ != 0 || !(changed || refresh_mark_)) return;
+  if (!IsDue(mark_due_, now)) return;
   const auto refuses = [](const Member& member) { return member.refused.has_value(); };
   if (std::any_of(members_.begin(), members_.end(), refuses)) return;  // it lacks a change
   marking_ = set_.version();
+  marking_at_ = now;
+  refresh_mark_ = false;
   mark_barrier_ = AskBarrier({});
 }
 
@@ -34,8 +37,9 @@ void RangeKeeper::OnMark(Errc errc, TimePoint now) {
     return;
   }
   mark_change_ = ++last_attempt_;
-  StoredState state{.found = true, .value = EncodeMark({set_.epoch(), marking_}), .stamp = {}};
-  actions_.push_back(range::Change{mark_change_, options_.mark_key, std::move(state)});
+  StoredState state{
+      .found = true, .value = EncodeMark({set_.epoch(), marking_, marking_at_}), .stamp = {}};
+  actions_.push_back(range::Change{mark_change_, options_.mark_key, std::move(state), set_.in()});
 }
 
 void RangeKeeper::OnMarkChanged(Errc errc, TimePoint now) {
@@ -46,6 +50,11 @@ void RangeKeeper::OnMarkChanged(Errc errc, TimePoint now) {
     marking_ = mark_;
     mark_due_ = SaturatingAdd(now, options_.walk.retry);
   }
+}
+
+void RangeKeeper::RefreshMark(TimePoint now) {
+  refresh_mark_ = true;
+  Advance(now);
 }
 
 ReplyId RangeKeeper::AskBarrier(const Need& need) {
@@ -199,7 +208,7 @@ void RangeKeeper::EndJob(TimePoint now) {
 void RangeKeeper::StopJob(TimePoint now) {
   const bool fills = job_ != Job::kSweep && job_ != Job::kSwept && job_ != Job::kStrong;
   walk_.reset();
-  if (job_barrier_ != 0) set_.Withdraw(job_barrier_);
+  if (job_barrier_ != 0) (void)set_.Withdraw(job_barrier_);
   job_barrier_ = 0;
   barrier_done_ = false;
   job_ = Job::kNone;

@@ -324,7 +324,7 @@ void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
     RangeRecord::Member& member = record.members[m];
     const std::string& seen = members_[m].incarnation;
     if (member.incarnation.empty() || member.IsRestarted(seen)) member.incarnation = seen;
-    const auto& [epoch, version] = members_[m].mark;
+    const auto& [epoch, version, time] = members_[m].mark;
     if (epoch <= record.swept || epoch >= set_.epoch()) return;
     Version& closed = record.closed[epoch];
     closed = std::max(closed, version);

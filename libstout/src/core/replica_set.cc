@@ -9,7 +9,9 @@
 namespace stout::inline v1 {
 
 std::string EncodeMark(const Mark& mark) {
-  return std::to_string(mark.epoch) + ":" + std::to_string(mark.version);
+  std::string text = std::to_string(mark.epoch) + ":" + std::to_string(mark.version);
+  if (mark.time != TimePoint{}) text += ":" + std::to_string(mark.time.time_since_epoch().count());
+  return text;
 }
 
 std::optional<Mark> ParseMark(std::string_view text) {
@@ -18,13 +20,19 @@ std::optional<Mark> ParseMark(std::string_view text) {
   const auto epoch = std::from_chars(text.data(), end, mark.epoch);
   if (epoch.ec != std::errc() || epoch.ptr == end || *epoch.ptr != ':') return std::nullopt;
   const auto version = std::from_chars(epoch.ptr + 1, end, mark.version);
-  if (version.ec != std::errc() || version.ptr != end) return std::nullopt;
+  if (version.ec != std::errc()) return std::nullopt;
+  if (version.ptr == end) return mark;
+  Duration::rep time = 0;
+  if (*version.ptr != ':') return std::nullopt;
+  const auto last = std::from_chars(version.ptr + 1, end, time);
+  if (last.ec != std::errc() || last.ptr != end) return std::nullopt;
+  mark.time = TimePoint(Duration(time));
   return mark;
 }
 
 // "d1", or "d1/7:3" after a fill: a datalet's name has no slash.
 std::string RangeRecord::Member::Identity() const {
-  const Mark fill{entered.epoch, entered.version};
+  const Mark fill{.epoch = entered.epoch, .version = entered.version};
   return datalet + (entered == Stamp{} ? "" : "/" + EncodeMark(fill));
 }
 
@@ -113,8 +121,10 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
   ReleaseAll();
 }
 
-bool ReplicaSet::takes_writes() const {
-  return static_cast<std::uint32_t>(std::popcount(in_)) >= options_.min_in;
+bool ReplicaSet::takes_writes() const { return TakesWrites(options_.min_in); }
+
+bool ReplicaSet::TakesWrites(std::uint32_t members) const {
+  return static_cast<std::uint32_t>(std::popcount(in_)) >= members;
 }
 
 bool ReplicaSet::IsSettled(Stamp stamp) const {
@@ -129,6 +139,18 @@ MemberMask ReplicaSet::Ask(ReplyId id, const Need& need) {
   const MemberMask asked = need.only != 0 ? need.only : writers_;
   answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = asked});
   return asked;
+}
+
+std::uint32_t ReplicaSet::Withdraw(ReplyId id) {
+  const auto found = answers_.find(id);
+  if (found == answers_.end()) return 0;
+  const std::uint32_t have = CountHave(found->second);
+  answers_.erase(found);
+  return have;
+}
+
+std::uint32_t ReplicaSet::CountHave(const Answer& answer) const {
+  return static_cast<std::uint32_t>(std::popcount(answer.have & in_));
 }
 
 void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {
@@ -153,7 +175,7 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
   if (need.only != 0 && (need.only & ~writers_) != 0) return Fate::kFails;
   const int present = std::popcount(counted);
   const int wanted = all ? present : std::min(static_cast<int>(need.members), present);
-  const int min_in = need.write ? static_cast<int>(options_.min_in) : 0;
+  const int min_in = static_cast<int>(std::max(need.write ? options_.min_in : 0, need.min_in));
   if (present > 0 && std::popcount(answer.have & counted) >= wanted) {
     if (std::popcount(answer.have & in_) >= min_in) return Fate::kDone;
     const bool complete = (required_ & ~answer.have) == 0;
@@ -169,7 +191,7 @@ bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
   if (fate == Fate::kDone) errc = Errc::kOk;
   if (fate == Fate::kTooFew) errc = Errc::kUnknown;  // some members have it
-  replies_.push_back({id, errc});
+  replies_.push_back({id, errc, answer.need.counts ? CountHave(answer) : 0});
   return true;
 }
 

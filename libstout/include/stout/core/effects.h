@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace stout::internal {
 struct RunReply {
   ReplyId id;
   Errc errc;
+  std::uint32_t members = 0;  ///< that have what it reveals; see Need::counts
 
   bool operator==(const RunReply&) const = default;
 };

@@ -83,11 +83,12 @@ struct Settle {
   bool gather;
   bool operator==(const Settle&) const = default;
 };
-/// Change the key at all members, as a client would, and call OnChanged at once.
+/// Change the key at all members, as a client would, and answer with OnChanged at once.
 struct Change {
   Attempt attempt;
   std::string key;
   StoredState state;
+  MemberMask members = 0;  ///< 0: all that get changes
   bool operator==(const Change&) const = default;
 };
 
@@ -131,6 +132,11 @@ inline constexpr KeyView kInternalKeys = "stout:";
 /// Returns the key of RangeRecord::Member::Identity, for a range with this scope.
 [[nodiscard]] inline std::string IdentityKeyOf(const Scope& scope) {
   return std::string(kInternalKeys) + "datalet:" + scope;
+}
+
+/// The key of the Mark of a range with this scope.
+[[nodiscard]] inline std::string MarkKeyOf(const Scope& scope) {
+  return std::string(kInternalKeys) + "mark:" + scope;
 }
 
 }  // namespace stout::internal

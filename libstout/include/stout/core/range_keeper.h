@@ -85,6 +85,9 @@ class RangeKeeper {
   /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
   void WantStrong(bool strong, TimePoint now);
 
+  /// Writes a mark soon, although nothing may have changed.
+  void RefreshMark(TimePoint now);
+
   /// Answers. kFenced: another owner has come, so the range is over; but a member that is filled is
   /// left alone for a while. Other errors are repeated.
   void OnFenced(range::Attempt attempt, const range::Fenced& answer, TimePoint now);
@@ -241,6 +244,8 @@ class RangeKeeper {
   ReplyId mark_barrier_ = 0;
   range::Attempt mark_change_ = 0;
   Version marking_ = 0;
+  TimePoint marking_at_{};
+  bool refresh_mark_ = false;
   Version mark_ = 0;
 
   std::uint64_t last_attempt_ = 0;

@@ -83,10 +83,12 @@ constexpr void ForEachMember(MemberMask mask, Visit visit) {
 }
 
 /// An owner's replication watermark: its versions up to `version` are at all members that are in.
-/// It is stored under a key of its own, which is never copied.
+/// It is stored at these members under a key of its own, which is never copied. So a member that
+/// has the mark has all changes that the owner made before `time`.
 struct Mark {
   Epoch epoch = 0;
   Version version = 0;
+  TimePoint time{};  ///< Unix time by the owner's clock; zero: not known
 
   bool operator==(const Mark&) const = default;
 };

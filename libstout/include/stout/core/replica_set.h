@@ -35,6 +35,10 @@ struct Need {
   /// A write also needs `min_in` members. Its outcome is kUnknown if fewer are left and all have
   /// it.
   bool write = false;
+  /// As ReplicaOptions::min_in, for this answer.
+  std::uint32_t min_in = 0;
+  /// The reply has RunReply::members.
+  bool counts = false;
   /// If not zero, exactly these members are asked and counted. The answer fails if one leaves.
   MemberMask only = 0;
 };
@@ -86,6 +90,8 @@ class ReplicaSet {
   [[nodiscard]] bool strong() const { return strong_; }
   /// False: too few members are in; refuse writes.
   [[nodiscard]] bool takes_writes() const;
+  /// As takes_writes, for writes that need this number of members.
+  [[nodiscard]] bool TakesWrites(std::uint32_t members) const;
 
   // --- Versions and settled states --------------------------------------------------------------
 
@@ -110,8 +116,9 @@ class ReplicaSet {
   /// The member has everything that the answer reveals (kOk), or will not have it. kClosed is
   /// ignored: the engine of a member that left reports it.
   void OnReply(ReplyId id, MemberIndex member, Errc errc);
-  /// Forgets an answer whose client has given up.
-  void Withdraw(ReplyId id) { answers_.erase(id); }
+  /// Forgets an answer whose client has given up. Returns the number of members that are in and
+  /// have what it reveals.
+  std::uint32_t Withdraw(ReplyId id);
   /// The range is lost: fails all answers.
   void FailAll(Errc errc);
   [[nodiscard]] std::vector<RunReply> TakeReplies() { return std::exchange(replies_, {}); }
@@ -142,6 +149,7 @@ class ReplicaSet {
   };
   enum class Fate : std::uint8_t { kWaits, kDone, kFails, kTooFew };
 
+  [[nodiscard]] std::uint32_t CountHave(const Answer& answer) const;
   [[nodiscard]] Fate Judge(const Answer& answer) const;
   [[nodiscard]] bool TryRelease(ReplyId id, const Answer& answer);
   void ReleaseAll();
