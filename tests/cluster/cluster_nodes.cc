@@ -61,7 +61,10 @@ void ClusterWorld::CallRegistry(std::uint32_t node, AtRegistry request) {
     agenda_.Push(now() + Latency(), [this, node, boot = nodes_[node].boot, request] {
       const RangeRecord before = registry_.record();
       const Answer answer = request(registry_, now());
-      if (!(registry_.record() == before)) OnRecord(before);
+      if (!(registry_.record() == before)) {
+        OnRecord(before);
+        TellRecord();
+      }
       SendAnswer(node, boot, answer);
     });
   }
@@ -114,6 +117,7 @@ void ClusterWorld::Acquire(std::uint32_t id) {
       if (!lease || nodes_[id].owner || Now(id) >= valid) return;
       trace_.Add(now(), "owner", id, lease->epoch);
       ++counts_.owners;
+      newest_epoch_ = std::max(newest_epoch_, lease->epoch);
       nodes_[id].valid_until = valid;
       nodes_[id].renew_at = Now(id) + options_.ttl / 3;
       nodes_[id].owner = std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id,

@@ -77,6 +77,28 @@ void Expose(Random& random, ClusterOptions& world) {
       world.cached = 0;
       world.has_local = false;
       return;
+    case Mistake::kRelaxedJudgedAsSc:
+    case Mistake::kSessionHops:
+      world.datalets = world.replicas = world.in_at_start = 3;
+      world.has_local = false;
+      world.faults = {.cut_link = 20};
+      return;
+    case Mistake::kStalenessIgnored:
+    case Mistake::kMarkDatedLate:
+    case Mistake::kLevelIgnored:
+      world.synchronized = true;
+      world.strong = false;
+      world.erases = 0;
+      world.faults = {.cut_link = 20, .slow_datalet = 40};
+      return;
+    case Mistake::kMarkWhileFilling:
+      world.synchronized = true;
+      world.faults = {.cut_link = 40};
+      world.keeper.mark_interval = 3ms;
+      return;
+    case Mistake::kIdentityIgnored:
+      world.faults = {.empty_datalet = 20};
+      return;
     default:
       return;
   }
@@ -111,6 +133,7 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   Random random(seed);
   ClusterOptions world;
   world.seed = seed;
+  world.synchronized = seed % 2 == 0;
   world.mistake = mistake;
   world.nodes = static_cast<std::uint32_t>(random.Between(2, 3));
   world.datalets = static_cast<MemberIndex>(random.Between(2, 3));

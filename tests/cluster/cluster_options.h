@@ -29,6 +29,13 @@ enum class Mistake {
   kOlderKept,            ///< a member that came back with older data stays in
   kRevisionUnchecked,    ///< the coordinator does not compare the record's revision
   kEntersUncounted,      ///< answers wait for a filled member only after the transaction
+  kRelaxedJudgedAsSc,
+  kSessionHops,      ///< a session reads now at one member, now at another
+  kIdentityIgnored,  ///< a relaxed read shows what a member has that came back with less
+  kStalenessIgnored,
+  kMarkWhileFilling,  ///< a member that is being filled gets marks
+  kMarkDatedLate,     ///< a mark has the time at which it is written
+  kLevelIgnored,      ///< a write is answered when one member has it
 };
 
 /// How often a thing goes wrong, in a thousand.
@@ -72,10 +79,11 @@ struct ClusterOptions {
   EngineOptions engine;
   internal::ReplicaOptions set;
   internal::RangeKeeperOptions keeper;
-  bool durable = true;       ///< a datalet comes back empty, never with older data
-  bool has_local = false;    ///< a node prefers one datalet for reads
-  std::uint64_t cached = 0;  ///< per thousand: clean values that stay in memory
-  std::uint64_t writes = 0;  ///< per thousand requests, likewise
+  bool synchronized = false;  ///< clocks differ by a few milliseconds at most
+  bool durable = true;        ///< a datalet comes back empty, never with older data
+  bool has_local = false;     ///< a node prefers one datalet for reads
+  std::uint64_t cached = 0;   ///< per thousand: clean values that stay in memory
+  std::uint64_t writes = 0;   ///< per thousand requests, likewise
   std::uint64_t erases = 0;
   ClusterFaults faults;
 };

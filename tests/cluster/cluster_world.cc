@@ -35,16 +35,20 @@ ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
   repairs += other.repairs;
   unknown_commits += other.unknown_commits;
   undecided += other.undecided;
+  relaxed += other.relaxed;
+  bounded += other.bounded;
   return *this;
 }
 
 ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
     : options_(options),
       random_(options.seed ^ 0xc1a5),
+      read_random_(options.seed ^ 0x4ead),
       trace_(print),
       registry_(FirstRecord(options), options.mistake),
       datalets_(options.datalets),
       nodes_(options.nodes),
+      sessions_(options.clients),
       want_strong_(options.strong),
       clients_(options.clients),
       asked_at_(options.clients) {
@@ -58,7 +62,12 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
     // Four fifths of the margin that a lease leaves for clocks, which is a twentieth.
     node.drift = (random_.Unit() - 0.5) * 0.04;
     node.offset = random_.Between(0ms, 1000ms);
+    if (options.synchronized) {
+      node.drift /= 200;
+      node.offset /= 200;
+    }
     node.cut_until.resize(options.datalets);
+    node.seen = registry_.record();
   }
 }
 
@@ -87,6 +96,7 @@ void ClusterWorld::RunUntil(TimePoint end) {
 void ClusterWorld::Step() {
   Trouble();
   Ask(static_cast<std::uint32_t>(random_.Below(options_.clients)));
+  AskRelaxed();
 }
 
 void ClusterWorld::Trouble() {
@@ -332,6 +342,10 @@ void ClusterWorld::Submit(std::uint32_t client, std::uint32_t node,
   if (operation.op != Kind::kGet) {
     request.kind = operation.value ? Request::Kind::kSet : Request::Kind::kDelete;
     request.value = operation.value.value_or("");
+    if (read_random_.Chance(200)) {
+      request.level = static_cast<std::uint32_t>(read_random_.Below(3));
+      levels_[id] = *request.level;
+    }
   }
   trace_.Add(now(), "request", id, static_cast<std::uint64_t>(operation.op), node,
              operation.key + operation.value.value_or(""));
@@ -351,6 +365,15 @@ void ClusterWorld::OnEnd(std::size_t id, Ending ending, std::optional<std::strin
   ++counts_.answered;
   if (operation.op == Kind::kGet) {
     operation.value = std::move(value);
+    return;
+  }
+  const auto level = levels_.find(id);
+  if (level != levels_.end()) CheckLevel(id, level->second);
+  const bool by_number = level != levels_.end() && level->second > 0;
+  acknowledged_[operation.key].push_back(
+      {now(), changed_.at(id), registry_.record().strong && !by_number});
+  if (by_number) {  // in mode sc, and on the way to it, it may be lost with its owner
+    operation.outcome = Outcome::kUnknown;
     return;
   }
   all_acked_.push_back(id);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stout/core/relaxed_reads.h"
 #include "stout/sim/event_queue.h"
 #include "stout/sim/random.h"
 #include "stout/sim/trace.h"
@@ -31,7 +32,10 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  2. Mode sc: a member that is in has each acknowledged write. A member is always in. A mark
 ///     never covers a version that a member that is in lacks.
 ///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
-///  4. Once faults stop, the range has an owner, all wanted members are in and equal, and requests
+///  4. The relaxed reads of a session do not go back while its member is in. One with a bound shows
+///     each write that was acknowledged before. In mode ec, this holds for the present owner's.
+///  5. A write at a level is durable at this number of members when it is answered.
+///  6. Once faults stop, the range has an owner, all wanted members are in and equal, and requests
 ///     end. While one disk of several is full, all requests end as well.
 class ClusterWorld final : private OwnerWorld {
  public:
@@ -53,6 +57,8 @@ class ClusterWorld final : private OwnerWorld {
     std::uint64_t repairs = 0;
     std::uint64_t unknown_commits = 0;
     std::uint64_t undecided = 0;
+    std::uint64_t relaxed = 0;  ///< reads at members
+    std::uint64_t bounded = 0;  ///< of these
 
     Counts& operator+=(const Counts& other);
   };
@@ -77,6 +83,37 @@ class ClusterWorld final : private OwnerWorld {
     TimePoint valid_until{};  // of its lease, by its clock
     TimePoint renew_at{};
     std::vector<TimePoint> cut_until;  // links to datalets
+    RangeRecord seen;                  // the record, as the node was told
+    Revision seen_revision = 0;
+  };
+  /// A client that reads at members, by one node.
+  struct Session {
+    std::uint32_t node = 0;
+    std::uint64_t boot = 0;  // of the node
+    std::uint64_t serial = 0;
+    std::unique_ptr<internal::RelaxedReads> reads{};
+    std::string member{};                  // of the last read
+    std::map<std::string, Stamp> shown{};  // while that is in, by key
+  };
+  struct RelaxedRead {
+    std::size_t session;
+    std::uint64_t serial;
+    RangeRecord::Member member;
+    std::string key;
+    TimePoint asked;
+    TimePoint asked_by_clock;  // of the node
+    std::optional<Duration> staleness{};
+    StoredState identity{};
+    StoredState mark{};
+    StoredState state{};
+    std::string life{};  // of the member's store
+    bool goes_back = false;
+    bool is_stale = false;
+  };
+  struct Acknowledged {
+    TimePoint at;
+    Stamp stamp;
+    bool by_all = false;  // that were in
   };
 
   // OwnerWorld.
@@ -114,6 +151,13 @@ class ClusterWorld final : private OwnerWorld {
   void Submit(std::uint32_t client, std::uint32_t node, const test::Operation& operation);
   [[nodiscard]] std::optional<std::uint32_t> AnyOwner();
 
+  // Sessions at members.
+  void TellRecord();
+  void AskRelaxed();
+  void OnRelaxed(const RelaxedRead& read);
+  [[nodiscard]] bool IsStale(const RelaxedRead& read, std::size_t member) const;
+  void CheckLevel(std::size_t write, std::uint32_t level);
+
   // The phases.
   void RunUntil(TimePoint end);
   void Step();
@@ -144,12 +188,14 @@ class ClusterWorld final : private OwnerWorld {
 
   ClusterOptions options_;
   Random random_;
+  Random read_random_;  // of relaxed reads, which leave the rest as it is
   Trace trace_;
   Verdict verdict_;
   EventQueue<std::function<void()>> agenda_;
   RegistryModel registry_;
   std::vector<DataletModel> datalets_;
   std::vector<Node> nodes_;
+  std::vector<Session> sessions_;
   bool want_strong_;
   std::vector<std::string> wanted_;  // datalets
   TimePoint disturbed_until_{};
@@ -161,9 +207,12 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<TimePoint> asked_at_;
   std::uint64_t last_value_ = 0;
   std::vector<Strong> strong_;
-  std::map<std::size_t, Stamp> changed_;       // by request
-  std::map<std::string, Stamp> acked_;         // the newest in mode sc, by key
-  std::vector<std::size_t> all_acked_;         // writes
+  std::map<std::size_t, Stamp> changed_;  // by request
+  std::map<std::string, Stamp> acked_;    // the newest in mode sc, by key
+  std::map<std::string, std::vector<Acknowledged>> acknowledged_;
+  std::map<std::size_t, std::uint32_t> levels_;  // of writes that asked for one
+  Epoch newest_epoch_ = 0;                       // of an owner
+  std::vector<std::size_t> all_acked_;           // writes
   std::set<std::size_t> owed_;                 // ... that a member that is in has, or a newer state
   std::map<std::string, std::size_t> writer_;  // of a value
   std::map<std::string, std::map<Epoch, std::vector<Version>>> changes_;

@@ -65,11 +65,16 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   CHECK(counts.repairs > 0);
   CHECK(counts.unknown_commits > 0);
   CHECK(counts.undecided * 100 <= seeds);
+  CHECK(counts.relaxed > 20 * seeds);
+  CHECK(counts.bounded > seeds);
 }
 
 constexpr const char* kUnordered = "no order explains";
 constexpr const char* kLacking = "lacks an acknowledged write";
 constexpr const char* kOverwritten = "is lost to an older one";
+constexpr const char* kStale = "staler than it allows";
+constexpr const char* kBelow = "below its level";
+constexpr const char* kBack = "go back";
 constexpr const char* kBadMark = "covers a version";
 
 struct Control {
@@ -81,21 +86,28 @@ struct Control {
 
 TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
   const auto control = GENERATE(
-      Control{Mistake::kEcJudgedAsSc, "ec judged as sc", kUnordered, 189},
-      Control{Mistake::kAnswerBeforeTransaction, "an answer before the transaction", kLacking, 3},
-      Control{Mistake::kNoFence, "no fence at take-over", kOverwritten, 929},
-      Control{Mistake::kOwnsNeverChecked, "Owns() never checked", kUnordered, 21},
-      Control{Mistake::kUnsettledShown, "an unsettled state shown", kUnordered, 308},
+      Control{Mistake::kEcJudgedAsSc, "ec judged as sc", kUnordered, 247},
+      Control{Mistake::kAnswerBeforeTransaction, "an answer before the transaction", kLacking, 4},
+      Control{Mistake::kNoFence, "no fence at take-over", kOverwritten, 962},
+      Control{Mistake::kOwnsNeverChecked, "Owns() never checked", kUnordered, 45},
+      Control{Mistake::kUnsettledShown, "an unsettled state shown", kUnordered, 319},
       Control{Mistake::kMarkAtStart, "the mark written when its barrier starts", kBadMark, 1},
-      Control{Mistake::kNoBarrierBeforeScan, "no barrier before a scan", kLacking, 31},
-      Control{Mistake::kCopiesAsZero, "all copies as (E, 0)", kLacking, 3},
-      Control{Mistake::kCopiesAsOne, "copies as (E, 1)", kUnordered, 79},
-      Control{Mistake::kSettleOverChange, "settling over a change", kUnordered, 314},
+      Control{Mistake::kNoBarrierBeforeScan, "no barrier before a scan", kLacking, 42},
+      Control{Mistake::kCopiesAsZero, "all copies as (E, 0)", kLacking, 7},
+      Control{Mistake::kCopiesAsOne, "copies as (E, 1)", kUnordered, 330},
+      Control{Mistake::kSettleOverChange, "settling over a change", kUnordered, 400},
       Control{Mistake::kLaggingRead, "a lagging member read", kUnordered, 82},
-      Control{Mistake::kEmptyKept, "a restarted empty store kept in", kLacking, 291},
-      Control{Mistake::kOlderKept, "a restarted store with older data kept in", kUnordered, 0},
+      Control{Mistake::kEmptyKept, "a restarted empty store kept in", kLacking, 606},
+      Control{Mistake::kOlderKept, "a restarted store with older data kept in", kUnordered, 48},
       Control{Mistake::kRevisionUnchecked, "a set changed under any revision", kLacking, 416},
-      Control{Mistake::kEntersUncounted, "a filled member counted too late", kLacking, 161});
+      Control{Mistake::kEntersUncounted, "a filled member counted too late", kLacking, 302},
+      Control{Mistake::kRelaxedJudgedAsSc, "relaxed reads judged as strong", kUnordered, 0},
+      Control{Mistake::kSessionHops, "a session that hops between members", kBack, 4},
+      Control{Mistake::kIdentityIgnored, "an unproved member read", kBack, 0},
+      Control{Mistake::kStalenessIgnored, "a bound ignored", kStale, 0},
+      Control{Mistake::kMarkWhileFilling, "a mark at a member that is filled", kStale, 746},
+      Control{Mistake::kMarkDatedLate, "a mark dated when it is written", kStale, 12},
+      Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4});
   ClusterWorld::Counts counts;
   std::optional<std::string> violation;
   std::uint64_t seed = control.first;

@@ -83,3 +83,13 @@ stout_mutant(sweep_of_one_member src/core/range_walk.cc
 stout_mutant(failed_copy_counts src/core/range_walk.cc
   OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;]]
   NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])
+
+# --- Relaxed reads ---------------------------------------------------------------------------------
+
+stout_mutant(session_leaves_its_member src/core/relaxed_reads.cc
+  OLD [[    if (!member.in || (keeps && member.datalet != chosen->second)) continue;]]
+  NEW [[    if (!member.in) continue;]])
+
+stout_mutant(restarted_member_is_read src/core/relaxed_reads.cc
+  OLD [[member.IsShownBy(identity.value) && !member.IsRestarted(incarnation);]]
+  NEW [[member.IsShownBy(identity.value);]])

@@ -41,6 +41,11 @@ void Owner::WantStrong(bool strong) {
   Pump();
 }
 
+void Owner::RefreshMark() {
+  keeper_->RefreshMark(Now());
+  Pump();
+}
+
 void Owner::Stop() {
   stopped_ = true;
   for (const std::size_t id : std::exchange(open_, {})) {
@@ -75,7 +80,8 @@ void Owner::Evict() {
 
 void Owner::Serve(const Request& request) {
   const bool writes = request.kind != Request::Kind::kGet;
-  if (!keeper_->serving() || (writes && !set_.takes_writes())) {
+  const bool takes = set_.takes_writes() && set_.TakesWrites(request.level.value_or(0));
+  if (!keeper_->serving() || (writes && !takes)) {
     return world_.OnEnd(request.id, Ending::kRefused, std::nullopt);
   }
   open_.insert(request.id);
@@ -85,7 +91,10 @@ void Owner::Serve(const Request& request) {
     std::optional<std::string> value;
     if (request.kind == Request::Kind::kSet) value = request.value;
     if (!Change(request.id, request.key, value)) return End(request.id, Ending::kRefused, {});
-    Ask(request, set_.NeedOfWrite());
+    Need need = set_.NeedOfWrite();
+    if (request.level) need.members = need.min_in = *request.level;
+    if (options_.mistake == Mistake::kLevelIgnored) need.members = 1;
+    Ask(request, need);
   }
   Pump();
 }
@@ -119,7 +128,9 @@ void Owner::Ask(const Request& request, const Need& need) {
   });
 }
 
-bool Owner::Change(std::size_t request, const std::string& key, std::optional<std::string> value) {
+// `members`: 0: all that get changes.
+bool Owner::Change(std::size_t request, const std::string& key, std::optional<std::string> value,
+                   MemberMask members) {
   MemberMask full = 0;
   ForEachMember(set_.writers(), [&](MemberIndex m) {
     if (members_[m].engine->Admits({0, key}, 10) != Errc::kOk) full |= MaskOf(m);
@@ -134,7 +145,7 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   }
   memory_[key] = std::move(value);
   const Version version = set_.NextVersion();
-  ForEachMember(set_.writers(), [&](MemberIndex m) {
+  ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
     members_[m].engine->MarkDirty({0, key}, 10, version, Now());
   });
   world_.OnChange(request, key, {epoch(), version});

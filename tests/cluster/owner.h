@@ -30,6 +30,7 @@ struct Request {
   Kind kind = Kind::kGet;
   std::string key;
   std::string value;
+  std::optional<std::uint32_t> level{};  ///< of a write: as AnswerLevel::members
 };
 
 enum class Ending { kDone, kRefused, kUnknown };
@@ -77,6 +78,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void Serve(const Request& request);
   void Want(std::vector<std::string> datalets);
   void WantStrong(bool strong);
+  void RefreshMark();
   /// Calls each member, as a node does from time to time, so that a loss is noticed without load.
   void AskMembers();
   /// The node has crashed or lost its lease: all requests end.
@@ -108,7 +110,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
 
   // Requests.
   void Read(const Request& request);
-  bool Change(std::size_t request, const std::string& key, std::optional<std::string> value);
+  bool Change(std::size_t request, const std::string& key, std::optional<std::string> value,
+              MemberMask members = 0);
   void Ask(const Request& request, const Need& need);
   void End(std::size_t id, Ending ending, std::optional<std::string> value);
 

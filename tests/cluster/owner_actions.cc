@@ -140,8 +140,15 @@ void Owner::Do(const range::Change& change) {
   }
   std::optional<std::string> value;
   if (change.state.found) value = change.state.value;
-  if (change.key == kMarkKey) world_.OnMark(*ParseMark(*value));
-  const bool changed = Change(OwnerWorld::kNobody, change.key, std::move(value));
+  MemberMask members = change.members;
+  if (change.key == kMarkKey) {
+    Mark mark = *ParseMark(*value);
+    world_.OnMark(mark);
+    if (options_.mistake == Mistake::kMarkWhileFilling) members = 0;
+    if (options_.mistake == Mistake::kMarkDatedLate) mark.time = Now();
+    value = EncodeMark(mark);
+  }
+  const bool changed = Change(OwnerWorld::kNobody, change.key, std::move(value), members);
   keeper_->OnChanged(change.attempt, changed ? Errc::kOk : Errc::kPushedBack, Now());
 }
 

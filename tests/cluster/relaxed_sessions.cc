@@ -1,0 +1,152 @@
+// The sessions of a ClusterWorld that read at members, without the range's owner.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tests/cluster/cluster_world.h"
+
+namespace stout::sim {
+
+using namespace std::chrono_literals;
+using Kind = test::Operation::Kind;
+using Outcome = test::Operation::Outcome;
+
+// Each node is told of each change of the record, in time or late.
+void ClusterWorld::TellRecord() {
+  for (std::uint32_t id = 0; id < options_.nodes; ++id) {
+    const Duration late = read_random_.Chance(100) ? options_.ttl * 2 : Duration::zero();
+    agenda_.Push(now() + read_random_.Between(options_.min_latency, options_.max_latency + late),
+                 [this, id, record = registry_.record(), revision = registry_.revision()] {
+                   Node& node = nodes_[id];
+                   if (revision <= node.seen_revision) return;
+                   node.seen = record;
+                   node.seen_revision = revision;
+                 });
+  }
+}
+
+void ClusterWorld::AskRelaxed() {
+  Session& session = sessions_[read_random_.Below(sessions_.size())];
+  const bool moves = read_random_.Chance(20) || session.boot != nodes_[session.node].boot;
+  if (session.reads == nullptr || moves) {
+    const auto node = static_cast<std::uint32_t>(read_random_.Below(options_.nodes));
+    session = {.node = node, .boot = nodes_[node].boot, .serial = session.serial};
+    session.reads = std::make_unique<internal::RelaxedReads>(read_random_.Below(1000));
+  }
+  Node& node = nodes_[session.node];
+  if (!node.up || node.paused_until > now()) return;
+  const std::string local = options_.has_local ? DataletName(session.node) : "";
+  if (options_.mistake == Mistake::kSessionHops) session.reads->Forget();
+  const RangeRecord::Member* const member = session.reads->Choose(
+      kRange, node.seen, local, [this](const std::string&) -> std::optional<std::size_t> {
+        if (read_random_.Chance(50)) return std::nullopt;
+        return read_random_.Below(3);
+      });
+  if (member == nullptr) return;  // the owner is asked
+  if (session.member != member->datalet && !IsIn(node.seen, session.member)) session.shown.clear();
+  RelaxedRead read{.session = static_cast<std::size_t>(&session - sessions_.data()),
+                   .serial = ++session.serial,
+                   .member = *member,
+                   .key = fmt::format("k{}", read_random_.Below(options_.keys)),
+                   .asked = now(),
+                   .asked_by_clock = Now(session.node)};
+  if (read_random_.Chance(500)) read.staleness = read_random_.Between(1ms, 60ms);
+  const auto latency = [this] {
+    return read_random_.Between(options_.min_latency, options_.max_latency);
+  };
+  agenda_.Push(now() + latency(), [this, read, latency]() mutable {
+    const Session& asking = sessions_[read.session];
+    const std::size_t m = DataletOf(read.member.datalet);
+    if (!datalets_[m].up || nodes_[asking.node].cut_until[m] > now()) return;
+    read.identity = datalets_[m].state(kIdentityKey);
+    read.mark = datalets_[m].state(kMarkKey);
+    read.state = datalets_[m].state(read.key);
+    read.life = datalets_[m].NameOfLife();
+    const auto shown = asking.shown.find(read.key);
+    read.goes_back = shown != asking.shown.end() && read.state.stamp < shown->second &&
+                     !IsForgotten(read.key, m, shown->second);
+    read.is_stale = IsStale(read, m);
+    agenda_.Push(now() + latency(), [this, read] {
+      Deliver(sessions_[read.session].node, sessions_[read.session].boot,
+              [this, read] { OnRelaxed(read); });
+    });
+  });
+}
+
+void ClusterWorld::OnRelaxed(const RelaxedRead& read) {
+  Session& session = sessions_[read.session];
+  if (read.serial != session.serial) return;
+  const bool ignores = options_.mistake == Mistake::kIdentityIgnored;
+  if (!session.reads->Accept(kRange, read.member, read.life, read.identity) && !ignores) return;
+  const bool fresh =
+      !read.staleness || options_.mistake == Mistake::kStalenessIgnored ||
+      read.asked_by_clock - internal::RelaxedReads::CompleteUntil(read.mark) <= *read.staleness;
+  if (!fresh) {  // the owner is asked
+    const auto owner = AnyOwner();
+    if (owner) nodes_[*owner].owner->RefreshMark();
+    return;
+  }
+  ++counts_.relaxed;
+  counts_.bounded += read.staleness ? 1 : 0;
+  trace_.Add(now(), "relaxed", read.session, read.state.stamp.epoch, read.state.stamp.version,
+             read.key + "@" + read.member.datalet);
+  if (read.goes_back) {
+    return verdict_.Fail(
+        fmt::format("the reads of session {} go back at {}", read.session, read.key));
+  }
+  if (read.is_stale) {
+    return verdict_.Fail(
+        fmt::format("session {} reads {} staler than it allows", read.session, read.key));
+  }
+  session.member = read.member.datalet;
+  session.shown[read.key] = read.state.stamp;
+  if (options_.mistake != Mistake::kRelaxedJudgedAsSc) return;
+  test::Operation operation{.client = options_.clients + static_cast<std::uint32_t>(read.session),
+                            .key = read.key};
+  if (read.state.found) operation.value = read.state.value;
+  operation.call_ns = Nanoseconds(read.asked);
+  operation.return_ns = Nanoseconds(now());
+  operation.outcome = Outcome::kOk;
+  history_.push_back(std::move(operation));
+}
+
+// The state lacks a write that was acknowledged before the bound.
+bool ClusterWorld::IsStale(const RelaxedRead& read, std::size_t member) const {
+  if (!read.staleness) return false;
+  Duration skew{};  // drift lets it grow
+  for (std::uint32_t a = 0; a < options_.nodes; ++a) {
+    for (std::uint32_t b = 0; b < options_.nodes; ++b) {
+      const Duration apart = nodes_[a].offset - nodes_[b].offset;
+      skew = std::max({skew, Now(a) - Now(b), apart});
+    }
+  }
+  const auto writes = acknowledged_.find(read.key);
+  if (writes == acknowledged_.end()) return false;
+  return std::any_of(writes->second.begin(), writes->second.end(), [&](const Acknowledged& write) {
+    const bool counts = write.by_all || write.stamp.epoch == newest_epoch_;
+    return counts && write.at < read.asked - *read.staleness - skew &&
+           read.state.stamp < write.stamp && !IsForgotten(read.key, member, write.stamp);
+  });
+}
+
+// A member that has just left counts as well: its owner may not know yet.
+void ClusterWorld::CheckLevel(std::size_t write, std::uint32_t level) {
+  const std::string& key = history_[write].key;
+  const Stamp stamp = changed_.at(write);
+  std::uint32_t have = 0;
+  bool all = true;
+  for (const RangeRecord::Member& member : registry_.record().members) {
+    const std::size_t m = DataletOf(member.datalet);
+    const bool lost = member.in && !datalets_[m].Has(member);  // since it answered
+    const bool has = lost || datalets_[m].state(key).stamp >= stamp || IsForgotten(key, m, stamp);
+    have += has ? 1 : 0;
+    all &= has || !member.in;
+  }
+  if (level == 0 ? all : have >= level) return;
+  verdict_.Fail(fmt::format("write {} is at {} members, which is below its level", write, have));
+}
+
+}  // namespace stout::sim
