@@ -1,7 +1,9 @@
 #pragma once
 
 #include <boost/asio/thread_pool.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -24,6 +26,12 @@ struct Cluster {
   bool retired = false;                  ///< its table is dropped
   bool leaving = false;                  ///< all ranges have been handed over
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
+  /// The requests that wait at a datalet.
+  struct Queue {
+    std::size_t own = 0;     ///< relaxed reads of this node
+    std::size_t theirs = 0;  ///< of all, by the last answer
+  };
+  std::map<std::string, Queue> queues{};
 };
 
 /// Reads the address of a node as clients of Redis Cluster want it: an IPv6 address is without

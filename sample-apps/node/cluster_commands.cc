@@ -171,7 +171,7 @@ void Help(const resp::Call& call) {
   resp::ReplyToHelp(call.service.commands, call.command, call.reply);
 }
 
-// Reads and writes go to the owner of a key in any case.
+// NodeBatch changes the level of the connection's reads.
 void Ok(const resp::Call& call) {
   if (ClusterOf(call) != nullptr) call.reply.Ok();
 }
@@ -199,9 +199,9 @@ constexpr resp::Command kRows[] = {
     {0, "cluster|slots", 2, kLoading | kStale, {}, 0,
      "cluster", "3.0.0", "Lists the slots and their nodes.", {}, Slots},
     {0, "readonly", 1, kLoading | kStale | kFast, {}, kConnection,
-     "cluster", "3.0.0", "Has no effect: a read goes to the owner of its key.", {}, Ok},
+     "cluster", "3.0.0", "Lets the connection read at members, which may lag.", {}, Ok},
     {0, "readwrite", 1, kLoading | kStale | kFast, {}, kConnection,
-     "cluster", "3.0.0", "Has no effect: a read goes to the owner of its key.", {}, Ok},
+     "cluster", "3.0.0", "Lets the connection read at the owners of the keys again.", {}, Ok},
 };
 // clang-format on
 

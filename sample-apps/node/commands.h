@@ -49,6 +49,7 @@ struct CommandId {
     kStoutDatalet,
     kStoutExec,
     kStoutForce,
+    kStoutLevel,
     kStoutMode,
     kStoutMove,
     kStoutFence,
@@ -60,12 +61,14 @@ struct CommandId {
     kStoutStatus,
     kStoutTable,
     kStoutTag,
+    kStoutWait,
     kStoutWrite,
     kStrlen,
     kTtl,
     kType,
     kUnlink,
     kUnwatch,
+    kWait,
     kWatch,
   };
 };
@@ -87,6 +90,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> DataletRows();
 [[nodiscard]] std::span<const KeyCommand> ExpiryCommands();
 [[nodiscard]] std::span<const KeyCommand> KeyspaceCommands();
+[[nodiscard]] std::span<const KeyCommand> LevelRows();
 [[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();

@@ -31,9 +31,6 @@ constexpr std::string_view kTooLittleMemory =
 constexpr std::string_view kTooLittleMemoryForAll =
     "ERR not all done: --cache-bytes is too small for the keys that are in use";
 
-constexpr std::string_view kNoMemoryForAll =
-    "ERR not all done: not enough memory for this command at present";
-
 // Returns true if the map is no longer this node's, or will not be soon.
 bool IsGone(ErrorCode ec) {
   return ec == Errc::kFenced || ec == Errc::kDraining || ec == Errc::kClosed;
@@ -65,6 +62,11 @@ Execution::Execution(RangeServer::Served served, std::span<Request* const> reque
 
 void Execution::Start(UniqueFunction<void()> done) {
   done_ = std::move(done);
+  // Reads that a member could not answer, because its mark was too old.
+  const auto wants_mark = [](const Request* request) {
+    return request->levels.staleness.has_value();
+  };
+  if (std::ranges::any_of(requests_, wants_mark)) map_.RefreshMark();
   Warm();
   Continue();
 }
@@ -102,6 +104,8 @@ void Execution::Continue() {
     }
     if (!owned) {
       Fail(request, Errc::kFenced);
+    } else if (!request.reads_only() && !map_.Takes({.members = request.levels.write})) {
+      Fail(request, Errc::kTooFewMembers);
     } else if (!Run(request)) {
       return;
     }
@@ -219,6 +223,7 @@ void Execution::RunQueued(Request& request) {
     count_ = 0;
     queued.changed = false;
     queued.tenant = request.tenant;
+    queued.levels = request.levels;
     queued.reply_begin = replies_.size();
     (void)RunOnEachKey(queued);  // all its keys are here
     if (queued.displaced && !any_changed) {
@@ -236,29 +241,17 @@ void Execution::RunQueued(Request& request) {
 
 void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
   KeyTurn turn{.request = request,
-               .map = map_,
                .deadlines = deadlines_,
                .limits = limits_,
                .replies = replies_,
                .reply = resp::ReplyWriter(replies_, version_),
                .count = count_,
+               .map = &map_,
                .now = now_,
                .key = key,
                .index = key_ - 1,
                .stamp = entry.stamp};
-  const DatedValue dated = entry.value ? DecodeValue(*entry.value) : DatedValue{};
-  if (entry.value && !dated.expired(now_)) {
-    turn.value = dated.value;
-    turn.deadline = dated.deadline;
-  }
-  const std::size_t begin = replies_.size();
-  try {
-    RowOf(*request.command).run(turn);
-  } catch (const std::bad_alloc&) {
-    replies_.resize(begin);
-    request.error = request.changed || turn.changed ? kNoMemoryForAll : resp::kNoMemory;
-  }
-  request.changed |= turn.changed;
+  turn.Run(entry.value.get());
   if (turn.failed) Fail(request, turn.failed);
 }
 
@@ -278,10 +271,15 @@ void Execution::Fail(Request& request, ErrorCode why) {
 void Execution::Reveal(Request& request, bool in_exec) {
   if (revealed_.empty()) return;
   ++waiting_;
-  map_.SafeReply(revealed_, [this, &request, in_exec](ErrorCode ec) {
-    if (ec) OnNotDurable(request, in_exec, ec);
-    Arrive();
-  });
+  AnswerLevel level;
+  if (request.changed) level.members = request.levels.write;
+  map_.SafeReply(
+      revealed_,
+      [this, &request, in_exec](ErrorCode ec) {
+        if (ec) OnNotDurable(request, in_exec, ec);
+        Arrive();
+      },
+      level);
   revealed_.clear();
 }
 

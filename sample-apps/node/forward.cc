@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "node/commands.h"
+#include "node/level_commands.h"
 #include "resp/server/integer.h"
 
 namespace stout::node {
@@ -111,6 +112,13 @@ void AddForwarded(const Request& request, resp::Commands& commands) {
   commands.Begin(request.arguments.size());
   commands.Argument(watch ? "STOUT.STATES" : request.arguments.front());
   for (const std::string_view word : request.arguments.subspan(1)) commands.Argument(word);
+}
+
+void AddLevels(const Levels& levels, resp::Commands& commands) {
+  const std::vector<std::string> words = LevelCommands::Spell(levels);
+  commands.Begin(1 + words.size());
+  commands.Argument("STOUT.LEVEL");
+  for (const std::string& word : words) commands.Argument(word);
 }
 
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,

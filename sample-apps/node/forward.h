@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "node/levels.h"
 #include "node/limits.h"
 #include "node/request.h"
 #include "resp/client/commands.h"
@@ -14,17 +15,23 @@ namespace stout::node {
 ///
 ///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
 ///                             this epoch. They are answered MOVED rather than forwarded again.
-///                             They are of tenant 0.
+///                             They are of tenant 0, and at the levels of a new connection.
 ///     STOUT.TAG tenant        They are of this tenant. A node of an older version answers with an
 ///                             error, which does not matter.
+///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. A node of an older
+///     version
+///                             answers with an error; then a write at a level has failed.
 ///     STOUT.STATES key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
 ///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
 ///                             A transaction: `watched` keys with their states, then its commands.
 ///
 /// All other commands are sent as they came.
 
-/// Adds a command that is to be sent. Requires that it is on keys.
+/// Adds a command that is to be sent, or the levels of those that follow. Requires that it is on
+/// keys.
 void AddForwarded(const Request& request, resp::Commands& commands);
+
+void AddLevels(const Levels& levels, resp::Commands& commands);
 
 /// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room. If
 /// the owner was another node, the request is displaced.

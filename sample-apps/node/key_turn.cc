@@ -1,22 +1,43 @@
 #include "node/key_turn.h"
 
+#include <cstddef>
+#include <new>
 #include <utility>
 
+#include "node/commands.h"
 #include "resp/server/command_errors.h"
 
 namespace stout::node {
+
+void KeyTurn::Run(const std::string* state) {
+  const DatedValue dated = state != nullptr ? DecodeValue(*state) : DatedValue{};
+  if (state != nullptr && !dated.expired(now)) {
+    value = dated.value;
+    deadline = dated.deadline;
+  }
+  const std::size_t begin = replies.size();
+  try {
+    RowOf(*request.command).run(*this);
+  } catch (const std::bad_alloc&) {
+    replies.resize(begin);
+    request.error = request.changed || changed
+                        ? "ERR not all done: not enough memory for this command at present"
+                        : resp::kNoMemory;
+  }
+  request.changed |= changed;
+}
 
 void KeyTurn::Put(std::string next, std::int64_t until) {
   deadlines.Note(until);
   std::string bytes = EncodeValue(std::move(next), until);
   // Without memory in the middle of a change, the map would be in disorder: the node ends.
-  const auto put = [&]() noexcept { return map.Put(key, std::move(bytes)); }();
+  const auto put = [&]() noexcept { return map->Put(key, std::move(bytes)); }();
   put ? void(changed = true) : void(failed = put.error());
 }
 
 void KeyTurn::Remove() {
   if (!value) return;
-  const auto deleted = [&]() noexcept { return map.Delete(key); }();
+  const auto deleted = [&]() noexcept { return map->Delete(key); }();
   deleted ? void(changed = true) : void(failed = deleted.error());
 }
 

@@ -18,17 +18,17 @@ namespace stout::node {
 /// One of the keys of a command, in one turn of the strand. The command looks at it, may change it,
 /// and replies. The reply counts only if the command did not fail.
 ///
-/// Owner: Execution, for one call of KeyCommand::run.   Threads: the strand of the map.
+/// Owner: Execution, on the strand of the map; or RelaxedReader, which has no map.
 struct KeyTurn {
   Request& request;
-  KeyMap& map;
   Deadlines& deadlines;
   const Limits& limits;
   std::string& replies;
   resp::ReplyWriter reply;  ///< appends to `replies`
   std::int64_t& count;      ///< for the command; 0 at its first key
 
-  std::int64_t now = 0;  ///< one time for all commands of the turn
+  KeyMap* map = nullptr;  ///< null: the command reads only
+  std::int64_t now = 0;   ///< one time for all commands of the turn
   KeyView key{};
   std::size_t index = 0;  ///< of the key among those of the command
   /// Nullopt: the key does not exist, has expired, or the command is blind.
@@ -42,6 +42,9 @@ struct KeyTurn {
   [[nodiscard]] resp::Arguments arguments() const { return request.arguments; }
   [[nodiscard]] bool first() const { return index == 0; }
   [[nodiscard]] bool last() const { return index + 1 == request.keys(); }
+
+  /// Runs the command on the key in this state, as a store has it; null: the key does not exist.
+  void Run(const std::string* state);
 
   void Put(std::string next, std::int64_t until = kNoDeadline);
   /// Deletes the key if it exists.

@@ -35,6 +35,8 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       session_(session),
       table_(&service.main),
       router_(service, table_, session),
+      reader_(service, table_, session),
+      level_commands_(service, table_, router_.writes(), session),
       walk_(service, table_, router_, session),
       datalet_(service, session),
       operations_(table_, session),
@@ -67,6 +69,7 @@ void NodeBatch::Resolve(Request& request) const {
 void NodeBatch::Transact(Request& request) {
   request.epoch = peer_epoch_;
   request.tenant = tenant_;
+  request.levels = levels_;
   const int id = request.command != nullptr ? request.command->id : 0;
   switch (id) {
     case CommandId::kMulti:
@@ -106,6 +109,9 @@ void NodeBatch::Transact(Request& request) {
       if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
       if (request.command != nullptr && ShowsOwners(*request.command))
         router_.set_redirects(service_.main.cluster != nullptr && table_ == &service_.main);
+      if (request.command != nullptr) SetLevels(request);
+      request.relaxed = levels_.relaxed && request.epoch == 0 && request.command != nullptr &&
+                        request.on_keys() && RelaxedReader::Suits(request);
       // The states of the watched keys are of the table in use.
       if (id == CommandId::kStoutTable && transaction_.watches())
         request.error = "ERR STOUT.TABLE after WATCH is not allowed: UNWATCH first";
@@ -117,7 +123,21 @@ void NodeBatch::Reset() {
   (void)transaction_.Unwatch();
   peer_epoch_ = 0;
   tenant_ = 0;
+  levels_ = {};
+  router_.writes().clear();
   router_.set_redirects(false);
+}
+
+void NodeBatch::SetLevels(Request& request) {
+  const bool readonly = request.command->name == "readonly";
+  if (readonly || request.command->name == "readwrite") {
+    levels_.relaxed = readonly && service_.main.cluster != nullptr;
+    levels_.staleness.reset();
+  } else if (request.command->id != CommandId::kStoutLevel ||
+             !level_commands_.Set(request, levels_)) {
+    return;
+  }
+  reader_.Forget();
 }
 
 void NodeBatch::Queue(Request& request) {
@@ -125,7 +145,8 @@ void NodeBatch::Queue(Request& request) {
   if (request.command != nullptr && request.command->name == "quit") return;
   // As in redis, EXEC reports what is wrong with the arguments, except for their number.
   if (request.command != nullptr) request.error.clear();
-  if (request.error.empty() && ((request.command->flags & kAlone) != 0 || KeyWalk::Runs(request))) {
+  if (request.error.empty() && ((request.command->flags & kAlone) != 0 || KeyWalk::Runs(request) ||
+                                LevelCommands::IsOne(*request.command))) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
@@ -161,6 +182,7 @@ void NodeBatch::TakeQueue(Request& request) {
 void NodeBatch::TakePeer(Request& request) {
   peer_epoch_ = resp::ParseUnsigned(request.arguments[1]).value_or(0);
   tenant_ = 0;
+  levels_ = {};
   if (peer_epoch_ != 0) {
     request.status = "OK";
   } else {
@@ -219,10 +241,12 @@ void NodeBatch::Clear() {
   if (requests_.capacity() > kRequestsKept) requests_.shrink_to_fit();
   words_.Clear();
   router_.Clear();
+  reader_.Clear();
   walk_.Clear();
   datalet_.Clear();
   operations_.Clear();
   tables_.Clear();
+  level_commands_.Clear();
   tenants_.Clear();
 }
 
@@ -230,18 +254,25 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   for (std::span<Request> left = requests_; !left.empty();) {
     const auto other = std::ranges::find_if(left, [](const Request& request) {
-      return KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
+      return request.relaxed || KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
              OperationCommands::Runs(request) || TableCommands::Runs(request) ||
-             TenantCommands::Runs(request);
+             LevelCommands::Runs(request) || TenantCommands::Runs(request);
     });
     co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
     left = {other, left.end()};
     if (left.empty()) break;
     std::size_t done = 1;
-    if (KeyWalk::Runs(left.front())) {
+    if (left.front().relaxed) {
+      const auto last = std::ranges::find_if_not(left, &Request::relaxed);
+      done = static_cast<std::size_t>(last - left.begin());
+      co_await reader_.Run(left.first(done));
+      co_await router_.Run(left.first(done));
+    } else if (KeyWalk::Runs(left.front())) {
       co_await walk_.Run(left.front());
     } else if (TableCommands::Runs(left.front())) {
       co_await tables_.Run(left.front());
+    } else if (LevelCommands::Runs(left.front())) {
+      co_await level_commands_.Run(left.front());
     } else if (TenantCommands::Runs(left.front())) {
       tenants_.Run(left.front());
     } else if (OperationCommands::Runs(left.front())) {

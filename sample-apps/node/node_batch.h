@@ -7,8 +7,11 @@
 
 #include "node/datalet_commands.h"
 #include "node/key_walk.h"
+#include "node/level_commands.h"
+#include "node/levels.h"
 #include "node/node_service.h"
 #include "node/operation_commands.h"
+#include "node/relaxed_reader.h"
 #include "node/request.h"
 #include "node/router.h"
 #include "node/table.h"
@@ -47,6 +50,7 @@ class NodeBatch final : public resp::Batch {
   void TakeQueue(Request& request);
   void TakePeer(Request& request);
   void TakeForwardedExec(Request& request);
+  void SetLevels(Request& request);
   void Watch(Request& request);
   void Join(std::string& out);
   void Reply(Request& request, std::string& out);
@@ -56,10 +60,13 @@ class NodeBatch final : public resp::Batch {
   Table* table_;         // of the connection
   TenantId tenant_ = 0;  // likewise
   Transaction transaction_;
+  Levels levels_;         // likewise
   Epoch peer_epoch_ = 0;  // not 0: the client is a node
   std::vector<Request> requests_;
   resp::Words words_;  // of queued commands
   Router router_;
+  RelaxedReader reader_;
+  LevelCommands level_commands_;
   KeyWalk walk_;
   DataletCommands datalet_;
   OperationCommands operations_;

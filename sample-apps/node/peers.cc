@@ -74,6 +74,16 @@ std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) co
   return std::make_shared<const resp::Peer>(std::move(peer));
 }
 
+asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address,
+                                               const resp::Commands& commands) {
+  const auto peer = MakePeer(address);
+  if (!peer) co_return resp::Outcome{Errc::kBadUrl, "'" + address + "' is no address of a node"};
+  resp::Connection connection(peer, executor_);
+  resp::Outcome outcome = co_await connection.Open();
+  if (outcome.errc == Errc::kOk) outcome = co_await connection.Run(commands);
+  co_return outcome;
+}
+
 void Peers::Enqueue(const std::string& address, Call call) {
   Node& node = nodes_[address];
   if (!node.peer) node.peer = MakePeer(address);

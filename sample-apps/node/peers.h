@@ -47,6 +47,10 @@ class Peers {
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address,
                                                           const resp::Commands& commands);
 
+  /// As Run, by a connection of its own: for commands that may wait long.
+  [[nodiscard]] boost::asio::awaitable<resp::Outcome> RunAlone(std::string address,
+                                                               const resp::Commands& commands);
+
   /// Ends the calls to nodes that have not been members for some seconds, because they may hang.
   /// `members` is sorted. Call it from time to time.
   void KeepOnly(const std::vector<std::string>& members);

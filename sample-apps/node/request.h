@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "node/levels.h"
 #include "node/transaction.h"
 #include "resp/server/command.h"
 #include "resp/server/command_options.h"
@@ -39,6 +40,9 @@ struct Request {
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;
   TenantId tenant = 0;           ///< of the connection
+  Levels levels{};               ///< of the connection
+  bool relaxed = false;          ///< a member may answer it
+  bool served = false;           ///< a member has answered it
   Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this
   std::vector<KeyState> states;  ///< of its keys, if it asks for them
 

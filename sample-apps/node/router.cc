@@ -101,7 +101,7 @@ void Router::Clear() {
 // --- Which range --------------------------------------------------------------------------------
 
 void Router::Place(Request& request) {
-  if (!request.on_keys()) return;
+  if (!request.on_keys() || request.served) return;
   if (request.command->id == CommandId::kExec) {
     const bool on_keys =
         !request.watched.empty() || std::ranges::any_of(request.queued, &Request::on_keys);
@@ -166,6 +166,7 @@ void Router::Split(Request& request) {
     part.arguments = words_.Keep(std::array{part.command->name, request.key(i)});
     part.epoch = request.epoch;
     part.tenant = request.tenant;
+    part.levels = request.levels;
     Place(part);
   }
 }
@@ -252,11 +253,13 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
 
 asio::awaitable<void> Router::RunHere(Group& group) {
   for (Request* const request : group.left) Reset(*request);
+  Epoch owner = 0;
   co_await Initiate<void()>(
       [&](UniqueFunction<void()> done) {
         table_->ranges.Run(
             group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
               if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
+                owner = served->epoch;
                 group.execution.emplace(served, group.left,
                                         Limits{service_.limits.commands.max_bulk, reply_room_},
                                         table_->deadlines, session_.version, group.replies);
@@ -271,21 +274,37 @@ asio::awaitable<void> Router::RunHere(Group& group) {
       },
       asio::use_awaitable);
   if (!group.execution) co_return;
+  NoteWrites(group, owner);
   if (const ServedRange* const served = group.execution->fenced()) table_->ranges.OnFenced(*served);
   group.execution.reset();
+}
+
+// For WAIT. A write that was not done does no harm here.
+void Router::NoteWrites(const Group& group, Epoch owner) {
+  const bool any = std::ranges::any_of(group.left, [](const Request* request) {
+    return !request->reads_only() && !request->displaced;
+  });
+  if (any && group.epoch == 0) writes_.try_emplace(group.range, owner);
 }
 
 asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
   resp::Commands commands;
   commands.Add({"STOUT.PEER", std::to_string(owner.epoch)});
   TenantId tenant = 0;
-  std::vector<std::size_t> places;  // of the replies
+  Levels levels;
+  std::size_t level_place = 0;                              // of the reply; 0: none is needed
+  std::vector<std::pair<std::size_t, std::size_t>> places;  // of the replies, and of their levels'
   for (const Request* const request : group.left) {
     if (tenant != request->tenant) {
       tenant = request->tenant;
       commands.Add({"STOUT.TAG", service_.tenants->NameOf(tenant)});
     }
-    places.push_back(commands.count());
+    if (levels != request->levels) {
+      levels = request->levels;
+      level_place = commands.count();
+      AddLevels(levels, commands);
+    }
+    places.emplace_back(commands.count(), levels.write ? level_place : 0);
     AddForwarded(*request, commands);
   }
   const resp::Outcome outcome = co_await table_->cluster->peers.Run(owner.address, commands);
@@ -296,7 +315,11 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     Request& request = *group.left[i];
     Reset(request);
     if (answered) {
-      TakeReply(request, outcome.replies[places[i]], session_.version, reply_room_, group.replies);
+      const auto [place, level] = places[i];
+      TakeReply(request, outcome.replies[place], session_.version, reply_room_, group.replies);
+      if (outcome.replies[level].error() && !request.reads_only() && request.error.empty())
+        request.error =
+            "UNKNOWN whether it is durable at this level: " + outcome.replies[level].text;
       continue;
     }
     request.displaced = outcome.errc != Errc::kUnknown || request.reads_only();
@@ -305,6 +328,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
             ? fmt::format("TRYAGAIN not done: node {}: {}", owner.address, why)
             : fmt::format("UNKNOWN whether it is done: node {}: {}", owner.address, why);
   }
+  NoteWrites(group, owner.epoch);
 }
 
 void Router::Redirect(Group& group, const std::string& owner) {

@@ -3,6 +3,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,12 +38,16 @@ class Router {
   Router& operator=(const Router&) = delete;
   ~Router();
 
+  /// The ranges that were written to, and the owner of each at the first write. They are of one
+  /// table: clear them when another is used.
+  [[nodiscard]] std::map<RangeId, Epoch>& writes() { return writes_; }
+
   /// If true, the client is told the owner of a key rather than served through this node.
   void set_redirects(bool redirects) { redirects_ = redirects; }
   [[nodiscard]] bool redirects() const { return redirects_; }
 
-  /// Carries out those requests that are on keys. They outlive it with their arguments, and their
-  /// replies are valid until Clear().
+  /// Carries out those requests that are on keys and not `served`. They outlive it with their
+  /// arguments, and their replies are valid until Clear().
   [[nodiscard]] boost::asio::awaitable<void> Run(std::span<Request> requests);
   void Clear();
 
@@ -57,6 +62,7 @@ class Router {
   };
 
   void Place(Request& request);
+  void NoteWrites(const Group& group, Epoch owner);
   [[nodiscard]] std::optional<RangeId> RangeOf(const Request& request) const;
   void Add(Request& request, RangeId range);
   void Split(Request& request);
@@ -72,6 +78,7 @@ class Router {
   Table* const& table_;
   const resp::Session& session_;
   bool redirects_ = false;
+  std::map<RangeId, Epoch> writes_;
   ReplyRoom reply_room_;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
   std::size_t used_ = 0;

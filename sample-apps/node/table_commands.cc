@@ -191,6 +191,7 @@ asio::awaitable<std::string> TableCommands::Use(Request& request) {
     if (table == nullptr) co_return "";
   }
   table_ = table;
+  router_.writes().clear();
   // The client would follow to a node whose connection uses another table.
   if (table != &service_.main) router_.set_redirects(false);
   co_return "OK";

@@ -97,6 +97,21 @@ TEST_CASE("every key is right through every node", "[node][cluster]") {
   }
 }
 
+TEST_CASE("a relaxed read reads the store that the nodes share", "[node][cluster][levels]") {
+  const Nodes fleet(2);
+  const std::string foreign = fleet.Owners().at(std::to_string(fleet.nodes[1]->port()));
+  RespClient client(fleet.nodes[0]->port());
+  CHECK(client.Do({"SET", foreign, "5"}) == "+OK");
+  CHECK(client.Do({"WAIT", "1", "0"}) == ":1");
+  CHECK(client.Do({"STOUT.LEVEL", "WRITE", "2"}).starts_with("-ERR there is one store"));
+  CHECK(client.Do({"STOUT.LEVEL", "READ", "relaxed", "STALENESS", "1"}) == "+OK");
+  fleet.nodes[1]->Signal(SIGSTOP);  // the owner
+  CHECK(client.Do({"MGET", foreign, "none"}) == "[$5, (nil)]");
+  fleet.nodes[1]->Signal(SIGCONT);
+  CHECK(client.Do({"INCR", foreign}) == ":6");
+  CHECK(client.Do({"GET", foreign}) == "$6");
+}
+
 TEST_CASE("commands of several keys are split by range, or refused", "[node][cluster]") {
   const Nodes fleet;
   RespClient client(fleet.nodes[0]->port());

@@ -1,0 +1,183 @@
+#include "node/relaxed_reader.h"
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "node/commands.h"
+#include "node/key_turn.h"
+#include "node/run_together.h"
+#include "resp/server/reply_writer.h"
+#include "stout/completion.h"
+#include "stout/core/batch.h"
+#include "stout/core/range_actions.h"
+#include "stout/store.h"
+#include "stout/unique_function.h"
+
+namespace stout::node {
+
+namespace asio = boost::asio;
+
+// What one store is asked for, and its answer.
+struct RelaxedReader::Question {
+  std::string datalet;
+  Store* store = nullptr;
+  std::string incarnation;  // of the store
+  ReadBatch batch{.id = 1, .lane = 0, .keys = {}};
+  std::map<KeyView, std::size_t> places;  // of the clients' keys in the batch
+  ReadResult result{};
+
+  std::size_t Add(KeyView key, TenantId tenant = 0) {
+    batch.keys.emplace_back(key);
+    batch.tenants.push_back(tenant);
+    return batch.keys.size() - 1;
+  }
+};
+
+// Where a range is read.
+struct RelaxedReader::Source {
+  std::shared_ptr<Question> question;         // null: at the owner
+  std::optional<RangeRecord::Member> member;  // nullopt: the store of all nodes
+  // The places of the member's keys.
+  std::size_t identity = 0;
+  std::size_t mark = 0;
+  TimePoint complete_until = TimePoint::max();  // Unix time: the source has all changes before
+};
+
+bool RelaxedReader::Suits(const Request& request) {
+  return (request.command->flags & resp::CommandFlag::kReadonly) != 0 && request.keys() > 0 &&
+         request.command->id != CommandId::kStoutStates && RowOf(*request.command).run != nullptr;
+}
+
+asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
+  if (std::exchange(read_, table_) != table_) reads_.Forget();
+  const MemberRanges* const members = table_->cluster->members;
+  const auto records = members != nullptr ? members->records() : nullptr;
+  const TimePoint asked(std::chrono::system_clock::now().time_since_epoch());
+  Questions questions;
+  Sources sources;
+  for (const Request& request : requests) {
+    for (std::size_t i = 0; i < request.keys(); ++i) {
+      const KeyView key = request.key(i);
+      const RangeId range = table_->ranges.RangeOf(key);
+      if (!sources.contains(range)) sources[range] = SourceOf(range, records.get(), questions);
+      Question* const question = sources[range].question.get();
+      if (question == nullptr || question->places.contains(key)) continue;
+      question->places[key] = question->Add(key, request.tenant);
+    }
+  }
+  std::vector<asio::awaitable<void>> all;
+  for (const auto& each : questions) all.push_back(Ask(each.second));
+  if (!all.empty()) co_await RunTogether(std::move(all));
+  for (auto& [range, source] : sources) {
+    if (!source.question || !source.member) continue;
+    const auto& [errc, states, queue] = source.question->result;
+    if (errc == Errc::kOk && reads_.Accept(range, *source.member, source.question->incarnation,
+                                           states[source.identity])) {
+      source.complete_until = internal::RelaxedReads::CompleteUntil(states[source.mark]);
+    } else {
+      source.question = nullptr;
+    }
+  }
+  ReplyRoom room;
+  room.Reset(service_.limits.max_replies);
+  const Limits limits{service_.limits.commands.max_bulk, room};
+  for (Request& request : requests) Answer(request, sources, asked, limits);
+}
+
+RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, const RegistryTable* records,
+                                              Questions& questions) {
+  Cluster& cluster = *table_->cluster;
+  Source source;
+  if (records != nullptr) {
+    const auto set = records->sets.find(range);
+    if (set == records->sets.end()) return source;
+    const auto own = std::find_if(
+        records->datalets.begin(), records->datalets.end(),
+        [&](const auto& datalet) { return datalet.second.value.node == cluster.self; });
+    const auto* const member =
+        reads_.Choose(range, set->second.value, own != records->datalets.end() ? own->first : "",
+                      [&](const std::string& datalet) -> std::optional<std::size_t> {
+                        if (cluster.members->StoreOf(datalet) == nullptr) return std::nullopt;
+                        const Cluster::Queue& queue = cluster.queues[datalet];
+                        return queue.own + queue.theirs;
+                      });
+    if (member == nullptr) return source;
+    source.member = *member;
+  }
+  const std::string datalet = source.member ? source.member->datalet : "";
+  Store* const store = source.member ? cluster.members->StoreOf(datalet) : &table_->store;
+  if (store == nullptr) return source;
+  auto& question = questions[datalet];
+  if (question == nullptr) {
+    question = std::make_shared<Question>(
+        Question{.datalet = datalet, .store = store, .incarnation = store->traits().incarnation});
+  }
+  source.question = question;
+  if (source.member) {
+    const Scope scope = cluster.members->ScopeOf(range);
+    source.identity = question->Add(internal::IdentityKeyOf(scope));
+    source.mark = question->Add(internal::MarkKeyOf(scope));
+  }
+  return source;
+}
+
+asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
+  if (question->batch.keys.size() > question->store->traits().max_batch_items) {
+    question->result.errc = Errc::kTooLarge;
+    co_return;
+  }
+  Cluster::Queue& queue = table_->cluster->queues[question->datalet];
+  ++queue.own;
+  // The store may need the batch longer than this connection lives.
+  question->result = co_await Initiate<void(ReadResult)>(
+      [&](UniqueFunction<void(ReadResult)> done) {
+        question->store->Read(question->batch,
+                              [question, done = std::move(done)](ReadResult result) mutable {
+                                done(std::move(result));
+                              });
+      },
+      asio::use_awaitable);
+  --queue.own;
+  queue.theirs = question->result.queue;
+}
+
+void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint asked,
+                           const Limits& limits) {
+  const auto& bound = request.levels.staleness;
+  std::vector<const StoredState*> states;
+  for (std::size_t i = 0; i < request.keys(); ++i) {
+    const KeyView key = request.key(i);
+    const Source& source = sources.at(table_->ranges.RangeOf(key));
+    const auto& question = source.question;
+    if (!question || question->result.errc != Errc::kOk) return;
+    if (bound && source.complete_until < asked - *bound) return;
+    states.push_back(&question->result.states[question->places.at(key)]);
+    if (states.back()->errc != Errc::kOk) return;
+  }
+  std::int64_t count = 0;
+  const std::int64_t now = table_->deadlines.now();
+  request.served = true;
+  request.replies = &replies_;
+  request.reply_begin = replies_.size();
+  for (std::size_t i = 0; i < states.size() && request.error.empty(); ++i) {
+    KeyTurn turn{.request = request,
+                 .deadlines = table_->deadlines,
+                 .limits = limits,
+                 .replies = replies_,
+                 .reply = resp::ReplyWriter(replies_, session_.version),
+                 .count = count,
+                 .now = now,
+                 .key = request.key(i),
+                 .index = i,
+                 .stamp = states[i]->stamp};
+    turn.Run(states[i]->found ? &states[i]->value : nullptr);
+  }
+  request.reply_end = replies_.size();
+}
+
+}  // namespace stout::node

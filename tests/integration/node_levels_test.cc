@@ -1,0 +1,147 @@
+// Goal: the levels of a connection's requests hold: relaxed reads at members, bounds on their
+// staleness, writes that are at a number of members, and WAIT.
+// Method: as in node_members_test.cc.
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <string>
+
+#include "stout/adapters/hash_slot.h"
+#include "tests/integration/member_nodes.h"
+#include "tests/support/catch.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::test {
+namespace {
+
+// A key whose range is owned by this node.
+std::string KeyOwnedBy(const MemberNodes& nodes, std::size_t node) {
+  const auto owned = nodes.view().RangesOf(nodes.address(node));
+  REQUIRE_FALSE(owned.empty());
+  const auto& tags = redis::SlotTags();
+  return fmt::format("{{{}}}key", tags[*owned.begin() * redis::kSlots / MemberNodes::kRanges]);
+}
+
+TEST_CASE("a relaxed read needs no owner, and other commands of its connection do",
+          "[node][members][levels][sequential]") {
+  MemberNodes nodes({.lease_ttl = "8s"});
+  const std::string key = KeyOwnedBy(nodes, 0);
+  const std::string other = KeyOwnedBy(nodes, 2);
+  RespClient client(nodes.ports()[1]);
+  CHECK(client.Do({"READONLY"}) == "+OK");
+  CHECK(client.Do({"SET", key, "1", "EX", "1000"}) == "+OK");
+  CHECK(client.Do({"SET", other, "22"}) == "+OK");
+  nodes.program(0).Signal(SIGSTOP);
+  CHECK(client.Do({"GET", key}) == "$1");
+  CHECK(client.Do({"MGET", other, key, other}) == "[$22, $1, $22]");
+  CHECK(client.Do({"EXISTS", key, other, key + "x"}) == ":2");
+  CHECK(client.Do({"TTL", key}) != ":-1");
+  client.Queue({"SET", other, "3"});
+  client.Queue({"GET", other});
+  client.Queue({"GET", key});
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "$3");  // after the write
+  CHECK(client.Receive() == "$1");
+  nodes.program(0).Signal(SIGCONT);
+  CHECK(client.Do({"STOUT.LEVEL"}) == "$READ relaxed WRITE mode");
+  CHECK(client.Do({"READWRITE"}) == "+OK");
+  CHECK(client.Do({"STOUT.LEVEL"}) == "$READ strong WRITE mode");
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("the levels of a connection are read, shown and reset", "[node][members][levels]") {
+  MemberNodes nodes;
+  RespClient client(nodes.ports()[0]);
+  const auto level = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "STOUT.LEVEL");
+    return client.Do(words);
+  };
+  CHECK(level({"read", "RELAXED", "Staleness", "500", "write", "2"}) == "+OK");
+  CHECK(level({}) == "$READ relaxed STALENESS 500 WRITE 2");
+  CHECK(level({"WRITE", "all"}) == "+OK");
+  CHECK(level({}) == "$READ relaxed STALENESS 500 WRITE all");
+  CHECK(level({"READ", "relaxed"}) == "+OK");
+  CHECK(level({}) == "$READ relaxed WRITE all");
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"READ"},
+                                             {"READ", "eventual"},
+                                             {"READ", "strong", "STALENESS", "5"},
+                                             {"READ", "relaxed", "STALENESS"},
+                                             {"READ", "relaxed", "STALENESS", "0"},
+                                             {"READ", "relaxed", "STALENESS", "86400001"},
+                                             {"WRITE"},
+                                             {"WRITE", "0"},
+                                             {"WRITE", "65"},
+                                             {"WRITE", "-1"},
+                                             {"WRITE", "some"},
+                                             {"READ", "strong", "WRITE"},
+                                             {"NOPE", "1"}}) {
+    CAPTURE(words);
+    CHECK(level(words).starts_with("-ERR syntax: STOUT.LEVEL [READ strong|relaxed"));
+  }
+  CHECK(level({}) == "$READ relaxed WRITE all");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(level({}).starts_with("-ERR Command not allowed inside"));
+  CHECK(client.Do({"RESET"}) == "+RESET");
+  CHECK(level({}) == "$READ strong WRITE mode");
+}
+
+TEST_CASE("a write at a level is refused while fewer members are in",
+          "[node][members][levels][sequential]") {
+  MemberNodes nodes;
+  RespClient client(nodes.ports()[1]);
+  const std::string near = KeyOwnedBy(nodes, 1);
+  const std::string far = KeyOwnedBy(nodes, 0);
+  CHECK(client.Do({"STOUT.LEVEL", "WRITE", "3"}) == "+OK");
+  CHECK(client.Do({"MSET", near, "1"}) == "+OK");
+  CHECK(client.Do({"INCR", far}) == ":1");
+  nodes.program(2).Signal(SIGKILL);
+  REQUIRE(Eventually([&] {
+    return MemberNodes::Ask(nodes.ports()[0], {"STOUT.STATUS"}).find("\"out\"") !=
+           std::string::npos;
+  }));
+  REQUIRE(Eventually([&] { return client.Do({"INCR", near}).starts_with("-NOREPLICAS"); }));
+  REQUIRE(Eventually([&] { return client.Do({"INCR", far}).starts_with("-NOREPLICAS"); }));
+  CHECK(client.Do({"STOUT.LEVEL", "WRITE", "2"}) == "+OK");
+  CHECK(client.Do({"SET", far, "5"}) == "+OK");
+  CHECK(client.Do({"MULTI"}) == "+OK");
+  CHECK(client.Do({"INCR", far}) == "+QUEUED");
+  CHECK(client.Do({"EXEC"}) == "[:6]");
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lags",
+          "[node][members][levels][sequential]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
+  const std::string key = KeyOwnedBy(nodes, 0);
+  RespClient writer(nodes.ports()[1]);
+  RespClient reader(nodes.ports()[2]);
+  REQUIRE(Eventually([&] { return writer.Do({"WAIT", "3", "0"}) == ":3"; }));  // no write
+  CHECK(writer.Do({"SET", key, "old"}) == "+OK");
+  CHECK(writer.Do({"WAIT", "3", "0"}) == ":3");
+  CHECK(reader.Do({"READONLY"}) == "+OK");
+  CHECK(reader.Do({"GET", key}) == "$old");
+  nodes.way_to(2).Behave({.refuse = true});  // its datalet gets nothing
+  nodes.way_to(2).Cut();
+  CHECK(writer.Do({"SET", key, "new"}) == "+OK");
+  CHECK(writer.Do({"WAIT", "2", "0"}) == ":2");
+  CHECK(writer.Do({"WAIT", "3", "100"}) == ":2");
+  CHECK(writer.Do({"SET", key, "newer"}) == "+OK");
+  CHECK(writer.Do({"WAIT", "3", "300"}) == ":2");
+  CHECK(reader.Do({"GET", key}) == "$old");
+  CHECK(reader.Do({"STOUT.LEVEL", "READ", "relaxed", "STALENESS", "100"}) == "+OK");
+  CHECK(reader.Do({"GET", key}) == "$newer");
+  CHECK(writer.Do({"STOUT.LEVEL", "WRITE", "2"}) == "+OK");
+  CHECK(writer.Do({"SET", key, "newest"}) == "+OK");
+  nodes.way_to(2).Behave({});
+  CHECK(writer.Do({"WAIT", "3", "9000"}) == ":3");
+  CHECK(reader.Do({"READONLY"}) == "+OK");
+  CHECK(reader.Do({"GET", key}) == "$newest");
+  CHECK(writer.Do({"WAIT", "x", "0"}).starts_with("-ERR syntax: WAIT"));
+  CHECK(nodes.Fault().empty());
+}
+
+}  // namespace
+}  // namespace stout::test
