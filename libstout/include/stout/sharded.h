@@ -91,10 +91,11 @@ class Sharded {
   /// Interposer::AsyncOpen.
   template <typename Token>
   auto AsyncOpen(Token&& token) {
-    return AsyncOpenAll(
-        [](Interposer& first, Reply opened) { first.Open(std::move(opened)); },
-        [](Interposer& other, Epoch epoch, Reply opened) { opened(other.OpenWithEpoch(epoch)); },
-        std::forward<Token>(token));
+    return AsyncOpenAll([](Interposer& first, Reply opened) { first.Open(std::move(opened)); },
+                        [](Interposer& shard, bool, Epoch epoch, Reply opened) {
+                          opened(shard.OpenWithEpoch(epoch));
+                        },
+                        std::forward<Token>(token));
   }
 
   /// Takes one fresh epoch from the store and opens every shard with it as the owner of `scope`:
@@ -103,8 +104,9 @@ class Sharded {
   auto AsyncOpenScope(Scope scope, Token&& token) {
     return AsyncOpenAll(
         [scope](Interposer& first, Reply opened) { first.OpenScope(scope, std::move(opened)); },
-        [scope](Interposer& other, Epoch epoch, Reply opened) {
-          other.OpenOwned(scope, epoch, std::move(opened));
+        [scope](Interposer& shard, bool is_first, Epoch epoch, Reply opened) {
+          if (is_first) return opened({});
+          shard.OpenOwned(scope, epoch, std::move(opened));
         },
         std::forward<Token>(token));
   }
@@ -275,22 +277,22 @@ class Sharded {
   }
 
   /// Opens the first shard, which takes an epoch from the store, then the others under that epoch.
-  template <typename OpenFirst, typename OpenOther, typename Token>
-  auto AsyncOpenAll(OpenFirst open_first, OpenOther open_other, Token&& token) {
+  /// `open_each(shard, is_first, epoch, opened)` is called for all of them.
+  template <typename OpenFirst, typename OpenEach, typename Token>
+  auto AsyncOpenAll(OpenFirst open_first, OpenEach open_each, Token&& token) {
     return Async(
-        [this, open_first, open_other](Reply done) {
+        [this, open_first, open_each](Reply done) {
           On(shards_, 0,
-             [weak = std::weak_ptr(shards_), open_first, open_other,
+             [weak = std::weak_ptr(shards_), open_first, open_each,
               done = std::move(done)](Interposer* first) mutable {
                if (first == nullptr) return done(Errc::kClosed);
-               open_first(*first, [weak = std::move(weak), first, open_other,
+               open_first(*first, [weak = std::move(weak), first, open_each,
                                    done = std::move(done)](ErrorCode ec) mutable {
                  const std::shared_ptr<Shards> shards = weak.lock();
                  if (ec || !shards) return done(ec ? ec : Errc::kClosed);
-                 const auto open = [first, open_other, epoch = first->epoch()](Interposer& shard,
-                                                                               Reply opened) {
-                   if (&shard == first) return opened({});
-                   open_other(shard, epoch, std::move(opened));
+                 const auto open = [first, open_each, epoch = first->epoch()](Interposer& shard,
+                                                                              Reply opened) {
+                   open_each(shard, &shard == first, epoch, std::move(opened));
                  };
                  Each(shards, open, std::move(done));
                });
