@@ -17,7 +17,7 @@ struct CutRule {
   };
 
   Kind kind = kWhole;
-  /// Bytes of a chunk. A word that is not frequent is also cut into chunks; 0 means 1 there.
+  /// Bytes of a chunk; 0 means 1. A word that is not frequent is cut into chunks, too.
   std::uint8_t chunk = 0;
 
   [[nodiscard]] std::size_t chunk_bytes() const { return std::max<std::size_t>(chunk, 1); }

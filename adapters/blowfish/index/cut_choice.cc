@@ -80,23 +80,26 @@ double Cost(const Counts& counts, double scale, double most_pieces) {
   return bits + all * (text / distinct) * 8 / scale;
 }
 
-CutChoice Consider(CutRule rule, const Values& values, double scale) {
-  CutChoice choice{.rule = rule};
-  if (rule.has_words()) {
-    Counts words;
-    const auto any = [](bool, std::string_view) { return true; };
-    for (const std::string_view value : values) {
-      Cut(rule, value, any, [&](bool first, std::string_view word) { words.Add(first, word); });
-    }
-    for (const bool first : {false, true}) {
-      for (const auto& [word, count] : words.of[first]) {
-        const bool frequent = count >= kLeastSeen || scale == 1;
-        if (word.size() > 1 && frequent && count * scale >= kFrequent) {
-          choice.words[first].insert(word);
-        }
-      }
+using Words = std::array<PieceSet, 2>;  // as in CutChoice
+
+Words FrequentWords(CutRule::Kind kind, const Values& values, double scale) {
+  Counts counts;
+  const auto any = [](bool, std::string_view) { return true; };
+  for (const std::string_view value : values) {
+    Cut({kind}, value, any, [&](bool first, std::string_view word) { counts.Add(first, word); });
+  }
+  Words words;
+  for (const bool first : {false, true}) {
+    for (const auto& [word, count] : counts.of[first]) {
+      const bool frequent = count >= kLeastSeen || scale == 1;
+      if (word.size() > 1 && frequent && count * scale >= kFrequent) words[first].insert(word);
     }
   }
+  return words;
+}
+
+CutChoice Consider(CutRule rule, const Values& values, double scale, const Words& words = {}) {
+  CutChoice choice{.rule = rule, .words = words};
   Counts counts;
   const auto is_word = [&](bool first, std::string_view word) {
     return choice.words[first].contains(word);
@@ -151,7 +154,10 @@ std::vector<std::vector<CutChoice>> ChooseCuts(const Schema& schema,
     std::vector<CutChoice>& of = choices.emplace_back();
     of.push_back(Consider({CutRule::kWhole}, sample, scale));
     for (const auto kind : {CutRule::kWords, CutRule::kRuns}) {
-      for (const std::uint8_t chunk : {0, 3}) of.push_back(Consider({kind, chunk}, sample, scale));
+      const Words words = FrequentWords(kind, sample, scale);
+      for (const std::uint8_t chunk : {0, 3}) {
+        of.push_back(Consider({kind, chunk}, sample, scale, words));
+      }
     }
     for (const std::uint8_t chunk : {4, 3, 2, 1}) {
       of.push_back(Consider({CutRule::kChunks, chunk}, sample, scale));
