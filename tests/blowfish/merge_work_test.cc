@@ -60,13 +60,13 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   const Schema schema = Schema::Make({"a", "b", "c"}, '|').value();
   const test::TempDirectory directory;
-  const std::size_t asked = GENERATE(1, 3, 1000);
+  const std::uint32_t asked = GENERATE(1, 3, 1000);
   const MergeWork work{
       .directory = directory.path(),
       .sequence = 1,
       .schema = schema,
       .input = {.newer = {StoreOf(schema, std::vector<std::string>(100, "x|y|z"))}},
-      .layers = asked};
+      .layers = {.of_indexes = asked}};
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
   REQUIRE(merged->files.size() == 1);
@@ -79,13 +79,13 @@ TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
 TEST_CASE("a merge adds layers of blocks and unpacks what they have room for", "[merge]") {
   const Schema schema;
   const test::TempDirectory directory;
-  const std::size_t asked = GENERATE(0, 1, 4, 1000);
+  const std::uint32_t asked = GENERATE(0, 1, 4, 1000);
   const MergeWork work{
       .directory = directory.path(),
       .sequence = 1,
       .schema = schema,
       .input = {.newer = {StoreOf(schema, std::vector<std::string>(1000, std::string(1000, 'v')))}},
-      .layers = asked,
+      .layers = {.of_indexes = 1000, .of_blocks = asked},
       .encoding = Encoding::kBlocks};
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());

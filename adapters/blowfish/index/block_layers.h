@@ -43,8 +43,8 @@ namespace stout::blowfish {
 ///   average. A removal takes as long as the kernel takes to have the memory back.
 /// Owner: it owns the memory.   Threads: one at a time.
 /// Errors: Add() throws std::bad_alloc, having changed nothing. All other members do not throw.
-/// Source: GCLOCK (Smith, "Sequentiality and Prefetching in Database Systems", 1978), with segments
-///   in place of pages.
+/// Source: GCLOCK (Smith, "Sequentiality and Prefetching in Database Systems", 1978); its segments
+///   are those of a log-structured file system.
 class BlockLayers {
  public:
   /// Larger blocks are in no layer: one of them would displace too many others, and its reader
@@ -53,10 +53,10 @@ class BlockLayers {
 
   /// The blocks that layers are for.
   struct Shape {
-    std::uint64_t blocks = 0;   ///< numbers, from 0 on
-    std::uint64_t kept = 0;     ///< blocks that layers can have
-    std::uint64_t bytes = 0;    ///< of the room for these
-    std::uint64_t largest = 0;  ///< of the room for one of these
+    std::uint64_t blocks = 0;   ///< number of all blocks
+    std::uint64_t kept = 0;     ///< number of blocks that layers can have
+    std::uint64_t bytes = 0;    ///< room for all these blocks
+    std::uint64_t largest = 0;  ///< room for the largest of them
 
     /// Counts a block that layers are to have, unless it is too large.
     void Keep(std::size_t size) {
@@ -69,7 +69,7 @@ class BlockLayers {
 
   explicit BlockLayers(const Shape& shape);
 
-  /// As LayerLadder's.
+  /// The same as in LayerLadder.
   /// @{
   [[nodiscard]] std::size_t layers() const { return layers_.size(); }
   [[nodiscard]] std::uint64_t bytes() const;
@@ -86,9 +86,9 @@ class BlockLayers {
   // Requires from here on: block < shape.blocks. What is returned lasts until the next call of a
   // member that is not const.
 
-  /// The values of a block; null if it is not here. Counts as a use.
+  /// Returns the values of a block, or null if it is not here. Counts as a use.
   [[nodiscard]] const char* Find(std::uint64_t block);
-  /// The same, and is no use.
+  /// Returns the same as Find(). Does not count as a use.
   [[nodiscard]] const char* Peek(std::uint64_t block) const {
     const Entry* const entry = layers_.empty() ? nullptr : entries_[block];
     return entry != nullptr ? ValuesOf(entry) : nullptr;
@@ -99,7 +99,7 @@ class BlockLayers {
   [[nodiscard]] char* Insert(std::uint64_t block, std::size_t size) {
     return Insert(block, size, /*displace=*/true);
   }
-  /// Likewise, but also returns null if it would displace other blocks.
+  /// Does the same as Insert(), but returns null if it would displace other blocks.
   [[nodiscard]] char* InsertIfRoom(std::uint64_t block, std::size_t size) {
     return Insert(block, size, /*displace=*/false);
   }
@@ -115,7 +115,7 @@ class BlockLayers {
   };
   struct Segment {
     std::byte* begin = nullptr;
-    std::size_t layer = 0;  // that the memory belongs to, of layers_
+    std::size_t layer = 0;  // the index in layers_ of its memory
     std::size_t used = 0;   // bytes
   };
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "blowfish/index/block_layers.h"
 #include "blowfish/store/layer_ladder.h"
@@ -29,6 +31,18 @@ inline bool SetLayers(SuccinctStore& store, std::size_t wanted) {
     return added;
   });
 }
+
+/// The numbers of layers of a shard's files. Files with blocks have a number of their own, because
+/// their layers are larger by far: up to all values.
+struct LayerNumbers {
+  std::uint32_t of_indexes = 0;
+  std::uint32_t of_blocks = 0;
+
+  [[nodiscard]] std::uint32_t Of(const SuccinctStore& store) const {
+    return store.blocks() != nullptr ? of_blocks : of_indexes;
+  }
+  [[nodiscard]] std::uint32_t most() const { return std::max(of_indexes, of_blocks); }
+};
 
 [[nodiscard]] inline bool HasLayersToFill(SuccinctStore& store) {
   return VisitLayers(store, [](const auto& layers) { return layers.filling(); });

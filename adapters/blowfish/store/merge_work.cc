@@ -26,15 +26,20 @@ constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
 std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
   const std::uint64_t all = std::max<std::uint64_t>(load.value_bytes, 1);
   const double part = static_cast<double>(value_bytes) / static_cast<double>(all);
-  const auto records = static_cast<std::uint64_t>(part * static_cast<double>(load.records));
+  const auto records = load.value_bytes == 0
+                           ? load.records
+                           : static_cast<std::uint64_t>(part * static_cast<double>(load.records));
   return load.encoding == Encoding::kText
              ? EstimateTextMergeBytes(records, value_bytes)
              : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
 }
 
-// Nobody else has the store yet.
+// Nobody else has the store yet. Without memory it gets fewer layers.
 void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
-  if (!SetLayers(to, layers)) return;
+  try {
+    if (!SetLayers(to, layers)) return;
+  } catch (const std::bad_alloc&) {
+  }
   ValueReader reader(to);
   const std::uint64_t bytes = std::max<std::uint64_t>(to.value_bytes(), 1);
   const auto at_once = static_cast<std::uint32_t>(
@@ -146,7 +151,7 @@ ErrorCode MergeWork::Open(std::vector<MergedFile>& files, const std::stop_token&
     auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
     if (!opened) return opened.error();
     file.store = std::move(*opened);
-    AddFullLayers(*file.store, layers, stop);
+    AddFullLayers(*file.store, layers.Of(*file.store), stop);
     if (stop.stop_requested()) return FailStopped(path, diagnostics);
   }
   return {};

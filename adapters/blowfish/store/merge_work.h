@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blowfish/index/schema.h"
+#include "blowfish/store/file_layers.h"
 #include "blowfish/store/merge.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/suffix_store.h"
@@ -56,8 +57,8 @@ struct MergeLoad {
 [[nodiscard]] std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory);
 
 /// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers
-/// each. They are full, so that queries are as fast as before. But BlockLayers without room for all
-/// blocks have any of them, until reads bring those that are read often.
+/// each. They are full, so that queries are as fast as before. If BlockLayers have no room for all
+/// blocks, they begin with the first ones.
 ///
 /// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
 /// old files live, the layers exist twice.
@@ -67,8 +68,8 @@ struct MergeWork {
   std::uint64_t sequence = 0;  ///< See RecordsName(); no file has it yet.
   Schema schema;
   MergeInput input;
-  MergeInput sweep;        ///< Another merge that is done by the way.
-  std::size_t layers = 0;  ///< of each new file; see VisitLayers()
+  MergeInput sweep;     ///< Another merge that is done by the way.
+  LayerNumbers layers;  ///< of each new file; fewer if there is no memory for them
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
   Encoding encoding = Encoding::kMeasured;

@@ -127,13 +127,13 @@ ErrorCode Shard::OpenFiles(Diagnostics* diagnostics) {
 
 bool Shard::AddLayer() {
   const bool added = files_.AddLayer();
-  wanted_layers_ = layers();
+  wanted_layers_ = files_.layer_numbers();
   return added;
 }
 
 bool Shard::RemoveLayer() {
   const bool removed = files_.RemoveLayer();
-  wanted_layers_ = layers();
+  wanted_layers_ = files_.layer_numbers();
   return removed;
 }
 

@@ -297,7 +297,7 @@ class Shard {
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;
   SuccinctStores files_;
-  std::atomic<std::size_t> wanted_layers_ = 0;  // layers(), for a merge that is about to begin
+  std::atomic<LayerNumbers> wanted_layers_;  // files().layer_numbers(), for a merge that begins
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;

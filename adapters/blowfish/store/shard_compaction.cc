@@ -213,9 +213,12 @@ void Shard::HideInNew(KeyView key) {
 }
 
 void Shard::GoOver() {
-  // The number may have changed meanwhile; layers that come now are filled by queries.
-  merged_.SetLayers(layers());
-  swept_.SetLayers(layers());
+  // The numbers may have changed meanwhile; layers that come now are filled by queries.
+  try {
+    merged_.SetLayers(files_.layer_numbers());
+    swept_.SetLayers(files_.layer_numbers());
+  } catch (const std::bad_alloc&) {  // With fewer layers, the files are only slower.
+  }
   manifest_ = MergedManifest();
   stats_.last_merge = merge_report_;
   ++stats_.merges;
@@ -223,7 +226,7 @@ void Shard::GoOver() {
   // In this order: those stand before these.
   std::ranges::move(files_.Replace(sweeping_, std::exchange(swept_, {})),
                     std::back_inserter(old_files_));
-  wanted_layers_ = layers();
+  wanted_layers_ = files_.layer_numbers();
   old_suffixes_ = std::exchange(suffixes_, {});
   suffix_bytes_ = 0;
   if (merge_packs_) pack_ = false;

@@ -14,8 +14,8 @@ namespace {
 /// Amount that is read to fill layers before anything else is looked at: about a millisecond.
 constexpr std::uint64_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
-constexpr std::uint64_t kFillTextBytes = std::uint64_t{16}
-                                         << 10;  // in each, two layers get a value
+/// Likewise, of a text index: each byte can fill an entry of two layers.
+constexpr std::uint64_t kFillTextBytes = std::uint64_t{16} << 10;
 
 // The keys of one file, or those that it has deleted, for a walk through all files side by side.
 struct FileKeys {
@@ -30,11 +30,15 @@ bool IsBehind(const FileKeys& a, const FileKeys& b) {
   return order != 0 ? order > 0 : a.file < b.file;
 }
 
-std::uint32_t RecordsToFill(const SuccinctStore& store) {
+// Returns the end of the records that are read next to fill layers.
+std::uint32_t EndOfFill(const SuccinctStore& store, std::uint32_t first) {
+  if (const TextIndex* const text = store.text()) {
+    return text->EndOfPart(first, kFillTextBytes, kFillRecords);
+  }
   const std::uint64_t bytes = std::max<std::uint64_t>(store.value_bytes(), 1);
-  const std::uint64_t part = store.text() ? kFillTextBytes : kFillBytes;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(part * store.records() / bytes, 1, kFillRecords));
+  const auto part = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(kFillBytes * store.records() / bytes, 1, kFillRecords));
+  return first + std::min(part, store.records() - first);
 }
 
 }  // namespace
@@ -97,12 +101,15 @@ void SuccinctStores::Sum() {
     SuccinctStore& store = *file.store;
     sums_.records += store.records();
     sums_.file_bytes += store.file_bytes();
-    sums_.packed_blocks = sums_.packed_blocks || store.HasPackedBlocks();
-    VisitLayers(store, [this](const auto& layers) {
-      // Some files can have fewer than others, or none. A removal leaves these as they are.
-      if (layers.layers() > sums_.layers) sums_.finest_layer_bytes = 0;
-      sums_.layers = std::max(sums_.layers, layers.layers());
-      if (layers.layers() == sums_.layers) sums_.finest_layer_bytes += layers.finest_bytes();
+    if (store.HasPackedBlocks()) sums_.packed_records += store.records();
+    VisitLayers(store, [&](const auto& layers) {
+      // A removal leaves files with fewer layers as they are.
+      const auto number = static_cast<std::uint32_t>(layers.layers());
+      if (number > sums_.layers.most()) sums_.finest_layer_bytes = 0;
+      std::uint32_t& most =
+          store.blocks() != nullptr ? sums_.layers.of_blocks : sums_.layers.of_indexes;
+      most = std::max(most, number);
+      if (number == sums_.layers.most()) sums_.finest_layer_bytes += layers.finest_bytes();
       sums_.layer_bytes += layers.bytes();
       sums_.next_layer_bytes += layers.next_bytes();
       sums_.filling = sums_.filling || layers.filling();
@@ -239,26 +246,34 @@ bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
 // --- Layers --------------------------------------------------------------------------------------
 
 bool SuccinctStores::AddLayer() {
-  const std::size_t before = layers();
-  SetLayers(before + 1);
-  return layers() > before;
+  const std::uint64_t before = layer_bytes();
+  const LayerNumbers had = sums_.layers;
+  SetLayers({had.of_indexes + 1, had.of_blocks + 1});
+  return layer_bytes() > before;
 }
 
 bool SuccinctStores::RemoveLayer() {
-  const std::size_t before = layers();
-  if (before > 0) SetLayers(before - 1);
-  return before > 0;
+  if (layers() == 0) return false;
+  const std::uint32_t wanted = sums_.layers.most() - 1;
+  SetLayers({std::min(sums_.layers.of_indexes, wanted), std::min(sums_.layers.of_blocks, wanted)});
+  return true;
 }
 
-void SuccinctStores::SetLayers(std::size_t layers) try {
-  for (File& file : files_) {
-    if (blowfish::SetLayers(*file.store, layers)) file.filled_through = 0;
+void SuccinctStores::SetLayers(LayerNumbers wanted) {
+  const LayerNumbers before = sums_.layers;
+  try {
+    for (File& file : files_) {
+      if (blowfish::SetLayers(*file.store, wanted.Of(*file.store))) file.filled_through = 0;
+    }
+  } catch (const std::bad_alloc&) {
+    for (const File& file : files_) {
+      const SuccinctStore& store = *file.store;
+      (void)blowfish::SetLayers(*file.store, std::min(wanted.Of(store), before.Of(store)));
+    }
+    Sum();
+    throw;
   }
   Sum();
-} catch (const std::bad_alloc&) {  // Some layers have come.
-  for (File& file : files_) file.filled_through = 0;
-  Sum();
-  throw;
 }
 
 bool SuccinctStores::FillSome() {
@@ -268,8 +283,7 @@ bool SuccinctStores::FillSome() {
   });
   if (file != files_.end()) {
     const SuccinctStore& store = *file->store;
-    const std::uint32_t last =
-        std::min(file->filled_through + RecordsToFill(store), store.records());
+    const std::uint32_t last = EndOfFill(store, file->filled_through);
     file->reader->FillLayers(file->filled_through, last);
     file->filled_through = last;
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blowfish/log/log_table.h"
+#include "blowfish/store/file_layers.h"
 #include "blowfish/store/first_keys.h"
 #include "blowfish/store/first_to_merge.h"
 #include "blowfish/store/hidden_records.h"
@@ -97,19 +98,22 @@ class SuccinctStores {
 
   /// See LayerLadder and BlockLayers: of all files together.
   /// @{
-  [[nodiscard]] std::size_t layers() const { return sums_.layers; }
+  [[nodiscard]] std::size_t layers() const { return sums_.layers.most(); }
+  [[nodiscard]] LayerNumbers layer_numbers() const { return sums_.layers; }
   [[nodiscard]] std::uint64_t layer_bytes() const { return sums_.layer_bytes; }
   [[nodiscard]] std::uint64_t next_layer_bytes() const { return sums_.next_layer_bytes; }
   [[nodiscard]] std::uint64_t finest_layer_bytes() const { return sums_.finest_layer_bytes; }
-  /// False: no file has room for another layer, or there is no layer.
+  /// Each file gets its next layer; or those with the most layers lose one. False: no file can.
   bool AddLayer();
   bool RemoveLayer();
-  void SetLayers(std::size_t layers);
+  /// Throws std::bad_alloc; then all files have at most the layers that they had.
+  void SetLayers(LayerNumbers wanted);
   /// @}
   /// A layer lacked values at the last FillSome(), or has come since.
   [[nodiscard]] bool filling() const { return sums_.filling; }
-  /// Returns true if layers make several gets at once faster, too: values have to be unpacked.
-  [[nodiscard]] bool packed_blocks() const { return sums_.packed_blocks; }
+  /// Returns true if layers make several gets at once faster, too, because most values have to be
+  /// unpacked.
+  [[nodiscard]] bool packed_blocks() const { return sums_.packed_records > sums_.records / 2; }
   /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
   bool FillSome();
 
@@ -126,12 +130,12 @@ class SuccinctStores {
   struct Sums {
     std::uint64_t records = 0;
     std::uint64_t file_bytes = 0;
-    std::size_t layers = 0;  // most of one file
+    LayerNumbers layers;  // the most of any file
     std::uint64_t layer_bytes = 0;
     std::uint64_t next_layer_bytes = 0;
     std::uint64_t finest_layer_bytes = 0;
     bool filling = false;
-    bool packed_blocks = false;
+    std::uint64_t packed_records = 0;
   };
 
   // To be called after each change of the files or of their layers.

@@ -108,7 +108,8 @@ Shard Build(const std::vector<KeptRecord>& records, std::size_t files, const Com
     if (!store) throw std::runtime_error(why.message);
     shard.stores.Add({name, std::move(*store)});
   }
-  shard.stores.SetLayers(command.layers);
+  const auto layers = static_cast<std::uint32_t>(command.layers);
+  shard.stores.SetLayers({.of_indexes = layers, .of_blocks = layers});
   while (shard.stores.FillSome()) continue;
   return shard;
 }
