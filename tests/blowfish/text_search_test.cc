@@ -201,6 +201,26 @@ TEST_CASE("a rare substring is found in a few parts if there is a text index", "
   CHECK(PartsOf(opened.shard(), {.kind = Kind::kContains, .text = "straw"}, 9990) > 15);
 }
 
+// The mean record is short, but the substring is in long ones, where walks are long.
+TEST_CASE("a search whose walks are longer than expected reads the other records", "[shard]") {
+  OpenedShard opened{Schema(), true};
+  opened.options.compaction = {};
+  opened.Open();
+  std::string value;
+  for (int i = 0; i < 333; ++i) value += 'a' + std::string(59, 'x');
+  for (int i = 0; i < 5000; ++i)
+    REQUIRE(opened.Put("short" + std::to_string(i), 1, "zz") == WriteResult());
+  for (int i = 0; i < 20; ++i)
+    REQUIRE(opened.Put("long" + std::to_string(i), 1, value) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  std::set<std::string> keys;
+  ShardSearch search = opened.shard().BeginSearch({.kind = Kind::kContains, .text = "a"});
+  while (search.Step([&](KeyView key) { return keys.emplace(key).second; })) continue;
+  CHECK(keys.size() == 20);
+  CHECK(search.records_seen() < 20 * 333);  // It did not locate each of them.
+}
+
 TEST_CASE("a record with many occurrences is searched in short parts", "[shard]") {
   OpenedShard opened{Schema(), true};
   opened.options.compaction = {};

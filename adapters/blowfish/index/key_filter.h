@@ -24,9 +24,8 @@ namespace stout::blowfish {
 /// Owner: the memory outlives it.   Threads: as a const value.
 /// Errors: only Open() fails. Any whole blocks are a filter, so damaged ones may rule out keys of
 /// the set. The file's checksum finds that.
-/// Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007), in
-/// the
-///   form of Apache Parquet.
+/// Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007); the
+///   form is that of Apache Parquet.
 class KeyFilter {
  public:
   /// A filter of all keys.

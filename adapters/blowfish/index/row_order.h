@@ -35,7 +35,7 @@ class RowOrder {
   /// alphabet that is below all later symbols, so that those rows are adjacent. Once `stop` asks
   /// for it, it ends soon, and its result must not be used.
   ///
-  /// `samples`: gets those of the text, if it is the only field, and not one of a symbol a record.
+  /// `samples` gets the samples of the text. It is null unless the field is the only one.
   void Prepend(Field field, const std::stop_token& stop = {},
                TextSamples::Parts* samples = nullptr);
 

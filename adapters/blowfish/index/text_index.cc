@@ -24,6 +24,17 @@ TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, T
       positions_at_(ShapeOf(index_.rows())),
       rows_of_(ShapeOf(index_.rows())) {}
 
+std::uint32_t TextIndex::EndOfPart(std::uint32_t first, std::uint64_t bytes,
+                                   std::uint32_t records) const {
+  const std::uint32_t most = first + std::min(records, this->records() - first);
+  std::uint32_t end = first;
+  for (std::uint64_t read = 0; end < most; ++end) {
+    read += SizeOf(end);
+    if (read > bytes && end > first) break;
+  }
+  return end;
+}
+
 void TextIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
   // In parts, so that the list of numbers stays small.
   constexpr std::uint32_t kPart = 1024;
@@ -45,12 +56,12 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
     if (const auto row = rows_of_.Find(position)) return static_cast<Row>(*row);
     return std::nullopt;
   };
-  if (!Learns())
+  if (!FillsLayers())
     return ReadPart(
         record, first, last, rows_of_.finest(), row_of, [](Row, std::uint64_t) {}, text);
   ReadPart(
       record, first, last, rows_of_.finest(), row_of,
-      [this](Row row, std::uint64_t position) { Tell(row, position); }, text);
+      [this](Row row, std::uint64_t position) { FillLayersAt(row, position); }, text);
 }
 
 RowRange TextIndex::Search(std::string_view substring) const {
@@ -71,7 +82,7 @@ RowRange TextIndex::Search(std::string_view substring, RowRange following) const
   return rows;
 }
 
-// One of `finest` rows is known, and each end of a record.
+// The position of each `finest`-th row is known, and that of each end of a record.
 std::uint64_t TextIndex::StepsToLocate() const {
   const std::uint64_t to_end = bytes() / std::max(records(), 1U) / 2;
   return 1 + std::min<std::uint64_t>(to_end, positions_at_.finest());

@@ -25,8 +25,8 @@ namespace stout::blowfish {
 ///
 /// The text is all records one behind the other; a position counts its bytes. Samples bound the
 /// walks. Two layered sampled arrays, the paper's, shorten them further:
-/// - `positions`: of a row, its position (AoS2Input), for searches;
-/// - `rows`: of a position, its row (Input2AoS), for reading.
+/// - `positions` maps a row to its position (AoS2Input), for searches;
+/// - `rows` maps a position to its row (Input2AoS), for reading.
 /// Their coarsest layer is the samples.
 ///
 /// Owner: the memory behind the spans of all parts outlives it.
@@ -36,7 +36,7 @@ namespace stout::blowfish {
 /// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
 class TextIndex {
  public:
-  /// `begins`: of each record its first position, and at last the length of the text.
+  /// `begins`: the first position of each record, then the length of the text.
   TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, TextSamples samples);
 
   [[nodiscard]] std::uint32_t records() const { return index_.records(); }
@@ -51,13 +51,18 @@ class TextIndex {
   [[nodiscard]] LayeredSampledArray& rows_of() { return rows_of_; }
   [[nodiscard]] const LayeredSampledArray& rows_of() const { return rows_of_; }
 
+  /// Returns the end of a part of the records that begins with `first`: at least one of them, at
+  /// most `records`, and not more than `bytes` bytes unless it is one.
+  [[nodiscard]] std::uint32_t EndOfPart(std::uint32_t first, std::uint64_t bytes,
+                                        std::uint32_t records) const;
+
   /// Fills the layers of both, by reading the records [first, last).
   void FillLayers(std::uint32_t first, std::uint32_t last);
 
   /// Calls visit(i, text) for each of the records, in any order. The text lasts for the call.
   ///
-  /// Cost: kWalks records are read together, each by one walk; a long record alone, by walks from
-  /// its samples. So a byte takes some 20 ns, except of a few short records.
+  /// Cost: 20 ns a byte. kWalks short records are read together, each by one walk. A record of 4
+  /// KiB and more is read alone, by several walks. A few short records take longer.
   template <typename Visit>
   void GetAll(std::span<const std::uint32_t> records, Visit visit);
   /// The same, without filling layers.
@@ -81,12 +86,11 @@ class TextIndex {
   /// The same of occurrences that end a record. Requires a byte at least.
   [[nodiscard]] RowRange SearchAtEnd(std::string_view substring) const;
 
-  /// Calls visit(record, offset) for each row, in any order, until it answers false.
-  ///
-  /// Cost: StepsToLocate() for a row, 20 ns each.
+  /// Calls visit(record, offset) for each row, in any order, until it answers false. Returns the
+  /// steps that it took, of 20 ns each.
   template <typename Visit>
-  void Locate(RowRange rows, Visit visit);
-  /// Steps from a row to one whose position is known, on average, about.
+  std::uint64_t Locate(RowRange rows, Visit visit);
+  /// Estimates the steps that Locate() takes for a row, for records of equal size and full layers.
   [[nodiscard]] std::uint64_t StepsToLocate() const;
 
  private:
@@ -133,8 +137,8 @@ class TextIndex {
   [[nodiscard]] RowRange Search(std::string_view substring, RowRange following) const;
 
   // Returns true if a layer lacks entries.
-  [[nodiscard]] bool Learns() const { return positions_at_.filling() || rows_of_.filling(); }
-  void Tell(Row row, std::uint64_t position) {
+  [[nodiscard]] bool FillsLayers() const { return positions_at_.filling() || rows_of_.filling(); }
+  void FillLayersAt(Row row, std::uint64_t position) {
     positions_at_.Fill(row, position);
     rows_of_.Fill(position, row);
   }
@@ -152,8 +156,8 @@ class TextIndex {
 
 template <typename Visit>
 void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  if (!Learns()) return std::as_const(*this).ReadAll(records, visit);
-  ReadAll(records, visit, [this](Row row, std::uint64_t position) { Tell(row, position); });
+  if (!FillsLayers()) return std::as_const(*this).ReadAll(records, visit);
+  ReadAll(records, visit, [this](Row row, std::uint64_t position) { FillLayersAt(row, position); });
 }
 
 template <typename Visit, typename Pass>
@@ -166,7 +170,7 @@ void TextIndex::ReadAll(std::span<const std::uint32_t> records, Visit visit, Pas
   };
   std::array<Reading, kWalks> lanes;
   std::size_t next = 0;
-  // What needs no lane is read at once.
+  // A record that needs no lane is read here.
   const auto begin = [&](std::size_t lane) -> std::optional<Row> {
     Reading& reading = lanes[lane];
     while (next < records.size()) {
@@ -221,7 +225,7 @@ void TextIndex::ReadPart(std::uint32_t record, std::uint64_t first, std::uint64_
     while (next.position != last) {
       const Begin from = std::exchange(next, after(next.position));
       parts[lane] = {from.position, next.position};
-      if (!index_.IsEnd(from.row)) return from.row;  // It is none, unless Psi is wrong.
+      if (!index_.IsEnd(from.row)) return from.row;  // A wrong Psi can lead to an end.
     }
     return std::nullopt;
   };
@@ -234,7 +238,7 @@ void TextIndex::ReadPart(std::uint32_t record, std::uint64_t first, std::uint64_
 }
 
 template <typename Visit>
-void TextIndex::Locate(RowRange rows, Visit visit) {
+std::uint64_t TextIndex::Locate(RowRange rows, Visit visit) {
   struct Walk {
     std::uint32_t steps = 0;
     Passed passed;
@@ -242,6 +246,7 @@ void TextIndex::Locate(RowRange rows, Visit visit) {
   std::array<Walk, kWalks> lanes;
   Row next = rows.first;
   bool more = true;
+  std::uint64_t steps = 0;
   // A walk that has come to a row: whether its position is known, and so that of its first row.
   const auto arrive = [&](Walk& walk, Row row) {
     const std::optional<std::uint64_t> position = PositionOf(row);
@@ -251,7 +256,7 @@ void TextIndex::Locate(RowRange rows, Visit visit) {
     }
     if (walk.steps > *position) return true;  // Psi is wrong.
     const std::uint64_t first = *position - walk.steps;
-    for (const Passed::At at : walk.passed.all()) Tell(at.row, first + at.steps);
+    for (const Passed::At at : walk.passed.all()) FillLayersAt(at.row, first + at.steps);
     const Place place = PlaceOf(first);
     more = visit(place.record, place.offset);
     return true;
@@ -268,8 +273,10 @@ void TextIndex::Locate(RowRange rows, Visit visit) {
   };
   WalkInLockStep(index_.psi(), begin, [&](std::size_t lane, const Psi::Cursor& cursor) {
     ++lanes[lane].steps;
+    ++steps;
     return more && !arrive(lanes[lane], cursor.next);
   });
+  return steps;
 }
 
 }  // namespace stout::blowfish

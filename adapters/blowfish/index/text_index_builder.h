@@ -30,8 +30,8 @@ struct TextIndexParts {
 ///     TextIndex index = parts.View();
 ///
 /// Cost: some 0.1 us a byte.
-/// Memory: twice the text. At the end it is the memory of RowOrder and of the index: 10 to 12 bytes
-///   a byte of text, plus as much for five bytes a record. It is more if the text compresses badly.
+/// Memory: twice the text. At the end it is the memory of RowOrder and of the index: 10 to 12 times
+///   (bytes of text + 5 bytes a record). It is more if the text compresses badly.
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class TextIndexBuilder {
  public:

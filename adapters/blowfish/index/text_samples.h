@@ -30,8 +30,8 @@ class TextSamples {
   TextSamples(std::span<const Row> rows, std::span<const std::uint32_t> positions)
       : rows_(rows), positions_(positions) {}
 
-  /// Returns true if there are as many as a text of this size has, and none is beyond it.   Cost:
-  /// reads them all.
+  /// Returns true if their number is that of a text of this size, and each is within the text.
+  /// Cost: reads all of them.
   [[nodiscard]] bool AreReadable(std::uint64_t text_bytes) const {
     const auto within = [&](std::uint32_t sample) { return sample < text_bytes; };
     return rows_.size() == SizeOf(text_bytes) && positions_.size() == rows_.size() &&
@@ -50,7 +50,7 @@ class TextSamples {
   }
   /// @}
 
-  /// The arrays, for those that build them.
+  /// The arrays while they are built.
   struct Parts {
     std::vector<Row> rows;
     std::vector<std::uint32_t> positions;

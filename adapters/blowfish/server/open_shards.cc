@@ -254,6 +254,13 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
                            path, like_path),
                &why);
     }
+    if (worker && !made->whole && (*worker)->text_index() != options.text_index) {
+      worker = Fail(Errc::kBadUrl,
+                    fmt::format("{}: an earlier start, which did not end, made it {} --text-index; "
+                                "start likewise, or remove the directory",
+                                path, options.text_index ? "without" : "with"),
+                    &why);
+    }
     if (worker) {
       workers.push_back(std::move(*worker));
     } else if (may_lack && worker.error() == Errc::kCorrupt) {

@@ -46,8 +46,8 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
                                                  : "'" + text + "' is not one byte; \\t is a tab";
       });
   app.add_flag("--text-index", options.shard.text_index,
-               "A new directory finds substrings by an index, for GREP and GETRANGE; it is larger, "
-               "and slower for the rest")
+               "Index all substrings of the values of a new directory: GREP and GETRANGE become "
+               "faster, files larger, and GET and merges slower")
       ->group("Directory");
 }
 

@@ -41,7 +41,10 @@ void TellRecovery(const Service& service, const ProgramOptions& options) {
       spdlog::warn("shard {} keeps the attributes that it was created with; see SCHEMA", i);
     }
     if (options.shard.text_index && !service.shards[i]->text_index()) {
-      spdlog::warn("shard {} stays without a text index, as it was created", i);
+      spdlog::warn(
+          "shard {} was created without a text index and ignores --text-index; load the data into "
+          "a new directory to have one",
+          i);
     }
     spdlog::info("shard {}: {} keys, {} of them compressed; opened in {:.3f} s", i,
                  service.shards[i]->status().keys, report.records,

@@ -33,7 +33,7 @@ enum class Step : std::uint8_t {
 
 /// The state of a key at its shard.
 struct FoundState {
-  bool known = false;  ///< It has a record or a tombstone. Always for GETATTR and GETRANGE.
+  bool known = false;  ///< The shard has a record or a tombstone. Always for GETATTR and GETRANGE.
   Stamp stamp;
   std::optional<std::string_view> value;  ///< nullopt: it does not exist
 };

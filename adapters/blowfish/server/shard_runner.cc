@@ -160,8 +160,13 @@ void ShardRunner::AnswerAllGathered(std::size_t together) {
               [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
                 answer(i, [&](Work& work, const ShardCommand& row) {
                   const auto* const one = std::get_if<OneAttribute>(&work.request().parsed);
+                  const auto* const range = std::get_if<ByteRange>(&work.request().parsed);
                   if (value && one != nullptr)
                     value = shard_.schema().Attribute(*value, one->index);
+                  if (value && range != nullptr) {
+                    const auto [offset, size] = range->In(value->size());
+                    value = value->substr(offset, size);
+                  }
                   row.read(work, {.known = true, .stamp = stamp, .value = value});
                 });
               });
@@ -188,9 +193,10 @@ void ShardRunner::OnRead(SubBatch& batch) {
 
 std::size_t ShardRunner::SetPartsApart() {
   const bool few = gathered_.size() <= kFewReads;
+  const bool reads_parts = shard_.text_index();
   const auto parts = std::partition(gathered_.begin(), gathered_.end(), [&](const Read& read) {
     const ParsedArguments& parsed = read.batch->RequestOf(*read.subrequest).parsed;
-    return !std::holds_alternative<ByteRange>(parsed) &&
+    return !(reads_parts && std::holds_alternative<ByteRange>(parsed)) &&
            !(few && std::holds_alternative<OneAttribute>(parsed));
   });
   return static_cast<std::size_t>(parts - gathered_.begin());

@@ -90,8 +90,8 @@ class ShardRunner {
   void ReadAllGathered();
   // `together`: the first of them, which are read in lock step.
   void AnswerAllGathered(std::size_t together);
-  // Gathered reads from the returned index on are single attributes, or parts of values, that are
-  // read one by one: of a large value, the part may be a fraction.
+  // Gathered reads from the returned index on are single attributes, or parts of values of a text
+  // index. These are read one by one, because the part may be a small fraction of the value.
   [[nodiscard]] std::size_t SetPartsApart();
   // One of its reads is answered.
   void OnRead(SubBatch& batch);

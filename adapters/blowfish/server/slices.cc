@@ -23,7 +23,7 @@ const KeySearch* SearchOf(const SubBatch& batch) {
   return std::get_if<KeySearch>(&batch.next_request().parsed);
 }
 
-// Without a text index, GREP reads all records, as fast without layers.
+// GREP without a text index reads all records. Layers do not make that faster.
 bool LayersHelp(const SubBatch& batch, const Shard& shard) {
   const KeySearch* const search = SearchOf(batch);
   if (search == nullptr) return false;

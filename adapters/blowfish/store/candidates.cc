@@ -8,8 +8,8 @@
 namespace stout::blowfish {
 namespace {
 
-/// Maximum bytes that are looked up, so that this part of a search stays short. Values that match a
-/// longer query are looked at.
+/// Maximum bytes that are looked up, so that this part of a search stays short. If a query is
+/// longer, values with its last bytes are read and compared.
 constexpr std::size_t kMostBytes = 256;
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "blowfish/store/file_search.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace stout::blowfish {
@@ -10,10 +9,12 @@ namespace {
 /// Amount that a part looks at: some tenths of a millisecond, also if it has to be unpacked.
 constexpr std::size_t kBytesOfPart = std::size_t{64} << 10;
 constexpr std::uint32_t kRecordsOfPart = 256;
-/// Likewise in a text index, which takes a step, 20 ns, for each byte; and rows that it locates,
-/// with up to 512 steps each on average.
+/// Bytes that a part reads of a text index. A byte takes a step of 20 ns.
 constexpr std::size_t kStepsOfPart = std::size_t{16} << 10;
-constexpr Row kRowsOfPart = 64;
+/// Rows that a part locates in a text index, at first and at most. A row takes up to 512 steps on
+/// average, but more in a text that repeats itself.
+constexpr Row kFirstRowsOfPart = 16;
+constexpr Row kMostRowsOfPart = 64;
 
 // How many records have this number of bytes, on average: 1 to `most`.
 std::uint32_t RecordsOf(std::size_t bytes, const SuccinctStore& store, std::uint32_t most) {
@@ -28,7 +29,8 @@ FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
     : query_(query),
       file_(&file),
       bytes_of_part_(file.store->text() ? kStepsOfPart : kBytesOfPart),
-      part_(RecordsOf(bytes_of_part_, *file.store, kRecordsOfPart / 8)) {}
+      part_(RecordsOf(bytes_of_part_, *file.store, kRecordsOfPart / 8)),
+      rows_of_part_(kFirstRowsOfPart) {}
 
 bool FileSearch::Step(const Visitor& visit) {
   if (file_->store->records() == 0) return false;
@@ -90,14 +92,18 @@ void FileSearch::FindInText() {
 
 bool FileSearch::LocateCandidates(const Visitor& visit) {
   if (!to_read_.empty()) return ReadCandidates(visit);
+  if (steps_ > file_->store->value_bytes()) {
+    candidates_.reset();  // Reads the other records.
+    return true;
+  }
   std::vector<RowRange>& rows = candidates_->rows;
   while (!rows.empty() && rows.back().empty()) rows.pop_back();
   if (rows.empty()) return false;
   TextIndex& text = *file_->store->text();
   RowRange& left = rows.back();
-  const RowRange part{left.first, left.first + std::min<Row>(left.size(), kRowsOfPart)};
+  const RowRange part{left.first, left.first + std::min<Row>(left.size(), rows_of_part_)};
   left.first = part.last;
-  text.Locate(part, [&](std::uint32_t record, std::uint64_t offset) {
+  const std::uint64_t steps = text.Locate(part, [&](std::uint32_t record, std::uint64_t offset) {
     ++records_seen_;
     if ((candidates_->at_begin && offset > 0) || located_[record]) return true;
     located_[record] = true;
@@ -105,6 +111,9 @@ bool FileSearch::LocateCandidates(const Visitor& visit) {
     if (!file_->hidden->Has(record)) to_read_.push_back(record);
     return true;
   });
+  steps_ += steps;
+  const std::uint64_t rows_of_part = 2 * kStepsOfPart * part.size() / (steps + 1);
+  rows_of_part_ = static_cast<Row>(std::clamp<std::uint64_t>(rows_of_part, 1, kMostRowsOfPart));
   return !enough_;
 }
 
@@ -114,6 +123,7 @@ bool FileSearch::ReadCandidates(const Visitor& visit) {
   for (std::size_t bytes = 0; !to_read_.empty() && bytes < bytes_of_part_; to_read_.pop_back()) {
     records.push_back(to_read_.back());
     bytes += text.SizeOf(records.back());
+    steps_ += text.SizeOf(records.back());
   }
   Reader().GetAll(records, [&](std::size_t i, std::string_view value) {
     if (Matches(value)) See(records[i], visit);
@@ -136,12 +146,20 @@ ValueReader& FileSearch::Reader() {
   return *reader_;
 }
 
+std::uint32_t FileSearch::EndOfPart() const {
+  if (const TextIndex* const text = file_->store->text()) {
+    return text->EndOfPart(next_, bytes_of_part_, 4 * kRecordsOfPart);
+  }
+  return next_ + std::min(part_, file_->store->records() - next_);
+}
+
 // An index of attributes does not know where within them a text stands: it reads them all.
 bool FileSearch::ReadRecords(const Visitor& visit) {
   const std::uint32_t all = file_->store->records();
-  std::vector<std::uint32_t> records(std::min(part_, all - next_));
-  std::iota(records.begin(), records.end(), next_);
-  next_ += static_cast<std::uint32_t>(records.size());
+  std::vector<std::uint32_t> records;
+  for (const std::uint32_t end = EndOfPart(); next_ < end; ++next_) {
+    if (located_.empty() || !located_[next_]) records.push_back(next_);
+  }
   if (query_.kind == LogQuery::Kind::kContains && query_.text.empty()) {
     for (const std::uint32_t record : records) See(record, visit);
     return !enough_ && next_ < all;
@@ -151,8 +169,9 @@ bool FileSearch::ReadRecords(const Visitor& visit) {
     bytes += value.size();
     if (Matches(value)) See(records[i], visit);
   });
-  // The next ones will be as large as these, on the whole.
-  const std::size_t part = bytes_of_part_ * records.size() / bytes;
+  // The next records will be about as large. If they are larger, the part is not much too long.
+  const std::size_t part =
+      std::min<std::size_t>(bytes_of_part_ * records.size() / bytes, std::size_t{2} * part_);
   part_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(part, 1, 4 * kRecordsOfPart));
   return !enough_ && next_ < all;
 }

@@ -23,7 +23,7 @@ namespace stout::blowfish {
 /// | kBlocks  | reads all values                              | reads all values |
 /// | kText    | locates rows of the bytes, reads their values | locates the rows |
 ///
-/// If locating would take longer than reading all values of a text index, it reads them.
+/// If locating takes more steps than a text index has bytes, the search reads the other records.
 ///
 /// Owner: the file outlives it, and the text of the query.   Threads: that of the file's layers.
 /// Errors: out of memory, it throws.
@@ -49,6 +49,8 @@ class FileSearch {
   [[nodiscard]] bool ReadsAll();
   [[nodiscard]] bool Matches(std::string_view value) const;
   [[nodiscard]] bool ReadRecords(const Visitor& visit);
+  // Returns the end of the records that the next part reads.
+  [[nodiscard]] std::uint32_t EndOfPart() const;
   [[nodiscard]] ValueReader& Reader();
   [[nodiscard]] bool LocateRows(const Visitor& visit);
   // Of a text index.
@@ -77,11 +79,13 @@ class FileSearch {
   std::optional<ValueReader> reader_;
   std::string key_;  // Scratch.
 
-  // Of a text index, unless it reads all values.
+  // For a text index:
   bool looked_ = false;                   // for candidates
   std::optional<Candidates> candidates_;  // Their rows are not located yet.
   std::vector<bool> located_;             // by record
   std::vector<std::uint32_t> to_read_;    // located, of candidates that are not certain
+  Row rows_of_part_;                      // the number that it locates at a time
+  std::uint64_t steps_ = 0;               // that locating and reading the candidates took
 };
 
 }  // namespace stout::blowfish

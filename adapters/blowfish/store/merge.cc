@@ -37,6 +37,10 @@ class SuffixSource final : public Source {
   std::uint32_t at_ = 0;
 };
 
+/// Maximum of what is read together of one file, about.
+constexpr std::uint32_t kMostTogether = 1024;
+constexpr std::uint64_t kBytesTogether = std::uint64_t{1} << 20;
+
 // Values of an index are read many at a time, which is ten times as fast. Values of blocks are read
 // one by one, because the reader keeps the block at hand.
 class SuccinctSource final : public Source {
@@ -65,11 +69,9 @@ class SuccinctSource final : public Source {
  private:
   // Large values take memory: of all files of the merge at once.
   [[nodiscard]] static std::uint32_t RecordsTogether(const SuccinctStore& store) {
-    constexpr std::uint64_t kMost = 1024;
-    constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
     const std::uint64_t all = std::max<std::uint64_t>(store.value_bytes(), 1);
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(kBytes * store.records() / all, kWalks, kMost));
+        std::clamp<std::uint64_t>(kBytesTogether * store.records() / all, kWalks, kMostTogether));
   }
 
   void PassHidden() {
@@ -82,17 +84,21 @@ class SuccinctSource final : public Source {
     return values_[record - read_from_];
   }
   void ReadFrom(std::uint32_t record) {
-    std::vector<std::uint32_t> records(std::min(together_, store_.records() - record));
+    const TextIndex* const text = store_.text();
+    const std::uint32_t end = text ? text->EndOfPart(record, kBytesTogether, kMostTogether)
+                                   : record + std::min(together_, store_.records() - record);
+    std::vector<std::uint32_t> records(end - record);
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());
+    for (std::string& value : values_) value.clear();  // With a wrong Psi, some may not be read.
     const auto keep = [&](std::size_t i, std::string_view value) { values_[i] = value; };
-    if (const TextIndex* const text = store_.text()) {
+    if (text) {
       text->ReadAll(records, keep);
     } else {
       reader_.GetAll(records, keep);
     }
     read_from_ = record;
-    read_through_ = record + static_cast<std::uint32_t>(records.size());
+    read_through_ = end;
   }
 
   const SuccinctStore& store_;

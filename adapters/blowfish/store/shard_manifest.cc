@@ -15,7 +15,8 @@ namespace stout::blowfish {
 namespace {
 
 constexpr std::string_view kKind = "shard";
-// The oldest programs know at most one file of records, those of version 2 no text index.
+// Programs that read version 1 know at most one file of records. Those of version 2 know no text
+// index.
 constexpr std::uint32_t kOneFileVersion = 1;
 constexpr std::uint32_t kFilesVersion = 2;
 constexpr std::uint32_t kVersion = 3;

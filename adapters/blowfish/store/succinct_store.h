@@ -62,8 +62,9 @@ class SuccinctStore {
   ///
   /// With or without checksums, no read goes beyond the file. The targets of numbers are checked
   /// here, or, for Psi's, when they are used (RecordIndex).
-  /// Cost: a look at every block of Psi, and at the start of every record; 1 or 2 ns a record, and
-  ///   some 10 ns a symbol. Verify::kEverything reads all of the file.
+  /// Cost: a look at every block of Psi, at the start of every record, and at all samples of a
+  /// text;
+  ///   1 or 2 ns a record, and some 10 ns a symbol. Verify::kEverything reads all of the file.
   [[nodiscard]] static Result<std::unique_ptr<SuccinctStore>> Open(
       const std::string& path, Verify verify = Verify::kEverything,
       Diagnostics* diagnostics = nullptr);
@@ -92,7 +93,7 @@ class SuccinctStore {
   [[nodiscard]] RecordIndex& index() { return index_; }
   /// Null unless the encoding is kBlocks.
   [[nodiscard]] const BlockTexts* blocks() const { return blocks_ ? &*blocks_ : nullptr; }
-  /// Likewise.
+  /// Null unless the encoding is kBlocks.
   [[nodiscard]] BlockLayers* block_layers() { return block_layers_ ? &*block_layers_ : nullptr; }
   /// Returns true if some values have to be unpacked, so that block_layers() can help.
   [[nodiscard]] bool HasPackedBlocks() const { return blocks_ && blocks_->layer_shape().kept > 0; }

@@ -39,7 +39,10 @@ void WriteBlockSections(std::span<const std::string_view> values, std::string_vi
 void WriteTextSections(std::vector<std::string_view>& values, std::string& bytes,
                        IndexFileWriter& file, const std::stop_token& stop) {
   TextIndexBuilder builder(bytes.size(), values.size());
-  for (const std::string_view value : values) builder.Append(value);
+  for (const std::string_view value : values) {
+    if (stop.stop_requested()) return;
+    builder.Append(value);
+  }
   values = {};
   bytes = {};
   const TextIndexParts parts = builder.Finish(stop);

@@ -16,8 +16,8 @@ namespace stout::blowfish {
 
 /// Why values are read.
 enum class ReadFor : std::uint8_t {
-  kKeys,  ///< Somebody asks for these records.
-  kScan,  ///< To look at all of them. Blocks that others read often stay in the layers.
+  kKeys,  ///< A client asks for these records.
+  kScan,  ///< A search reads all records. It must not displace blocks that gets read often.
 };
 
 /// Reads values of a SuccinctStore, whatever its encoding. Reading fills the layers, except for a
@@ -60,8 +60,8 @@ class ValueReader {
     }
   }
 
-  /// A part of the value of a record, until the next call. A text index reads no more than that;
-  /// see TextIndex::Extract().
+  /// A part of the value of a record, until the next call. A text index reads little more than that
+  /// part; see TextIndex::Extract().
   [[nodiscard]] std::string_view GetRange(std::uint32_t record, const ByteRange& range) {
     if (TextIndex* const text = store_.text()) {
       const auto [offset, size] = range.In(text->SizeOf(record));
@@ -97,8 +97,8 @@ class ValueReader {
 
  private:
   SuccinctStore& store_;
-  std::optional<RecordReader> index_;         // this,
-  std::optional<BlockTexts::Reader> blocks_;  // or that, or neither for a text index
+  std::optional<RecordReader> index_;         // for kIndex
+  std::optional<BlockTexts::Reader> blocks_;  // for kBlocks
   TextBuffer text_;                           // of the last call
 };
 
