@@ -14,6 +14,7 @@
 #include "stout/core/admission.h"
 #include "stout/core/engine.h"
 #include "stout/core/range_keeper.h"
+#include "stout/core/relaxed_reads.h"
 #include "stout/core/replica_set.h"
 #include "stout/in_process_leases.h"
 #include "stout/interposer.h"
@@ -67,12 +68,19 @@ extern Store& b;
 extern KeyRef ref;
 extern MemberIndex member;
 extern Errc errc;
+// And of a session that reads at members.
+extern RelaxedReads session;
+extern const RangeId range_id;
+extern const std::string local, incarnation;
+extern const RelaxedReads::QueueOf queue_of;
+extern const StoredState identity;
 
 extern struct State { int& operator[](const std::string& key); } state;
 extern struct Waiting { void TryAgain(); } waiting_requests;
 
 Application MakeApplication();
 void Answer(ErrorCode ec);
+void AskOwner();
 void CarryOut(const range::Action& action);
 void Commit(RegistryChange change, ReplicatedRange::CommitHandler handler);
 void Complain(const std::string& why);

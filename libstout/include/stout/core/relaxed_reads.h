@@ -18,10 +18,10 @@ namespace stout::internal {
 
 /// The members at which one session reads without the owners of the ranges.
 ///
-///     const RangeRecord::Member* const member = reads.Choose(range, record, local, queue_of);
-///     if (member == nullptr) AskOwner();
+///     const RangeRecord::Member* const at = session.Choose(range_id, record, local, queue_of);
+///     if (at == nullptr) return AskOwner();
 ///     ...                        // one batch: the member's identity key, then the session's keys
-///     if (!reads.Accept(range, *member, incarnation, identity)) AskOwner();
+///     if (!session.Accept(range_id, *at, incarnation, identity)) return AskOwner();
 ///
 /// Invariants:
 /// 1. While a member is in, all reads of a range are at this member, or at the owner. A store never
