@@ -155,7 +155,7 @@ bool WriteBackMap::Holds(KeyView key) const {
   return state_->values.Find(key) != nullptr;
 }
 
-// What was answered is durable at the one store.
+// All changes that were answered are durable at the one store.
 void WriteBackMap::Count(std::uint32_t, Duration, CountHandler handler) {
   boost::asio::post(get_executor(), [handler = std::move(handler)]() mutable { handler({}, 1); });
 }

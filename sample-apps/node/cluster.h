@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -28,8 +29,14 @@ struct Cluster {
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
   /// The requests that wait at a datalet.
   struct Queue {
-    std::size_t own = 0;     ///< relaxed reads of this node
-    std::size_t theirs = 0;  ///< of all, by the last answer
+    /// Each relaxed read of this node has a reference until it ends, also if its connection ends
+    /// first.
+    std::shared_ptr<const void> own = std::make_shared<char>();
+    std::size_t theirs = 0;  ///< requests of all nodes, by the last answer
+
+    [[nodiscard]] std::size_t length() const {
+      return static_cast<std::size_t>(own.use_count() - 1) + theirs;
+    }
   };
   std::map<std::string, Queue> queues{};
 };

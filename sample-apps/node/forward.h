@@ -18,9 +18,8 @@ namespace stout::node {
 ///                             They are of tenant 0, and at the levels of a new connection.
 ///     STOUT.TAG tenant        They are of this tenant. A node of an older version answers with an
 ///                             error, which does not matter.
-///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. A node of an older
-///     version
-///                             answers with an error; then a write at a level has failed.
+///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. An older node answers
+///                             with an error; then a write at a level has failed.
 ///     STOUT.STATES key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
 ///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
 ///                             A transaction: `watched` keys with their states, then its commands.

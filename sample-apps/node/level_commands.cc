@@ -200,7 +200,7 @@ asio::awaitable<std::uint32_t> LevelCommands::Wait(Request& request) {
   co_return question.least;
 }
 
-// What was answered is at all members that are in, because nothing was written.
+// A connection that wrote nothing has all its writes at every member that is in.
 std::uint32_t LevelCommands::FewestIn() const {
   const auto records = table_->cluster->members->records();
   std::uint32_t least = records->sets.empty() ? 0 : kMaxMembers;

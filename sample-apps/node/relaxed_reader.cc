@@ -22,11 +22,12 @@ namespace stout::node {
 
 namespace asio = boost::asio;
 
-// What one store is asked for, and its answer.
+// One read of one store, and its answer.
 struct RelaxedReader::Question {
   std::string datalet;
   Store* store = nullptr;
-  std::string incarnation;  // of the store
+  std::string incarnation;              // of the store
+  std::shared_ptr<const void> waiting;  // Cluster::Queue::own
   ReadBatch batch{.id = 1, .lane = 0, .keys = {}};
   std::map<KeyView, std::size_t> places;  // of the clients' keys in the batch
   ReadResult result{};
@@ -104,7 +105,7 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, const RegistryTable
                       [&](const std::string& datalet) -> std::optional<std::size_t> {
                         if (cluster.members->StoreOf(datalet) == nullptr) return std::nullopt;
                         const Cluster::Queue& queue = cluster.queues[datalet];
-                        return queue.own + queue.theirs;
+                        return queue.length();
                       });
     if (member == nullptr) return source;
     source.member = *member;
@@ -114,8 +115,10 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, const RegistryTable
   if (store == nullptr) return source;
   auto& question = questions[datalet];
   if (question == nullptr) {
-    question = std::make_shared<Question>(
-        Question{.datalet = datalet, .store = store, .incarnation = store->traits().incarnation});
+    question = std::make_shared<Question>(Question{.datalet = datalet,
+                                                   .store = store,
+                                                   .incarnation = store->traits().incarnation,
+                                                   .waiting = cluster.queues[datalet].own});
   }
   source.question = question;
   if (source.member) {
@@ -131,8 +134,6 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
     question->result.errc = Errc::kTooLarge;
     co_return;
   }
-  Cluster::Queue& queue = table_->cluster->queues[question->datalet];
-  ++queue.own;
   // The store may need the batch longer than this connection lives.
   question->result = co_await Initiate<void(ReadResult)>(
       [&](UniqueFunction<void(ReadResult)> done) {
@@ -142,8 +143,7 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
                               });
       },
       asio::use_awaitable);
-  --queue.own;
-  queue.theirs = question->result.queue;
+  table_->cluster->queues[question->datalet].theirs = question->result.queue;
 }
 
 void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint asked,

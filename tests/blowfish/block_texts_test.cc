@@ -94,16 +94,23 @@ void CheckValues(const BlockTexts& texts, const std::vector<std::string>& values
   }
 }
 
+// Returns values of less than 2^most_bits bytes; one of `one_in` does not compress.
+std::vector<std::string> RandomTexts(SplitMix64& random, std::uint64_t count,
+                                     std::uint64_t most_bits, std::uint64_t one_in) {
+  const std::size_t largest = std::size_t{1} << random.Below(most_bits);
+  std::vector<std::string> values(count);
+  for (std::string& value : values) {
+    const std::size_t size = random.Below(4) == 0 ? 0 : random.Below(largest);
+    value = random.Below(one_in) == 0 ? RandomBytes(random, size) : Words(random, size);
+  }
+  return values;
+}
+
 TEST_CASE("blocks give back values of every size and kind", "[block_texts]") {
   const std::uint64_t seed = GENERATE(range(1, 40));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  const std::size_t largest = std::size_t{1} << random.Below(16);
-  std::vector<std::string> values;
-  for (std::uint64_t i = random.Below(600); i > 0; --i) {
-    const std::size_t size = random.Below(4) == 0 ? 0 : random.Below(largest);
-    values.push_back(random.Below(3) == 0 ? RandomBytes(random, size) : Words(random, size));
-  }
+  const std::vector<std::string> values = RandomTexts(random, random.Below(600), 16, 3);
   const Packed packed = Pack(values);
   const auto texts = packed.Open();
   REQUIRE(texts.has_value());
@@ -118,12 +125,7 @@ TEST_CASE("values are read right while layers of their blocks come and go", "[bl
   const std::uint64_t seed = GENERATE(range(1, 40));
   CAPTURE(seed);
   SplitMix64 random(seed);
-  const std::size_t largest = std::size_t{1} << random.Below(18);
-  std::vector<std::string> values;
-  for (std::uint64_t i = 1 + random.Below(300); i > 0; --i) {
-    const std::size_t size = random.Below(4) == 0 ? 0 : random.Below(largest);
-    values.push_back(random.Below(5) == 0 ? RandomBytes(random, size) : Words(random, size));
-  }
+  const std::vector<std::string> values = RandomTexts(random, 1 + random.Below(300), 18, 5);
   const Packed packed = Pack(values);
   const BlockTexts texts = packed.Open().value();
   BlockLayers layers(texts.layer_shape());

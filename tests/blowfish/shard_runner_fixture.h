@@ -92,4 +92,11 @@ inline std::optional<std::string> ValueOf(Shard& shard, std::string_view key) {
   return found;
 }
 
+/// Returns commands that set this number of keys to the value.
+inline std::vector<CommandWords> Sets(int count, const std::string& value) {
+  std::vector<CommandWords> commands;
+  for (int i = 0; i < count; ++i) commands.push_back({"SET", "key" + std::to_string(i), value});
+  return commands;
+}
+
 }  // namespace stout::blowfish::test

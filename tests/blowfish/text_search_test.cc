@@ -98,7 +98,8 @@ class TextShard {
     while (count.StepToCount(matches)) continue;
     CHECK(matches == expected.size());
   }
-  // Of a value, so that it is often found; or of two, which are not to be found where these meet.
+  // A substring of one value is often found. A substring of two adjacent values must not be found
+  // where they meet.
   std::string SomeSubstring(std::uint64_t longest) {
     std::string text;
     for (auto value = values_.begin(); value != values_.end() && random_.Below(20) != 0; ++value)

@@ -15,7 +15,7 @@
 
 namespace stout::blowfish {
 
-/// A search of one compressed file in parts, of a tenth of a millisecond or some: see ShardSearch.
+/// A search of one compressed file, in parts of some tenths of a millisecond: see ShardSearch.
 ///
 /// | encoding | SEARCH                                        | GREP             |
 /// |----------|-----------------------------------------------|------------------|
@@ -53,7 +53,7 @@ class FileSearch {
   [[nodiscard]] std::uint32_t EndOfPart() const;
   [[nodiscard]] ValueReader& Reader();
   [[nodiscard]] bool LocateRows(const Visitor& visit);
-  // Of a text index.
+  // These search a text index.
   /// @{
   void FindInText();
   [[nodiscard]] bool LocateCandidates(const Visitor& visit);
@@ -71,7 +71,7 @@ class FileSearch {
   const SearchedFile* file_;
   std::size_t bytes_of_part_;
   std::uint32_t next_ = 0;                     // Record.
-  std::optional<std::vector<RowRange>> rows_;  // Those that are not located yet.
+  std::optional<std::vector<RowRange>> rows_;  // The rows that are not located yet.
   bool subtracts_ = false;  // hidden records from the count; rows_ are not located
   bool enough_ = false;
   std::uint32_t part_;  // Records that it reads at a time.
