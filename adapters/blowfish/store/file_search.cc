@@ -16,20 +16,13 @@ constexpr std::size_t kStepsOfPart = std::size_t{16} << 10;
 constexpr Row kFirstRowsOfPart = 16;
 constexpr Row kMostRowsOfPart = 64;
 
-// How many records have this number of bytes, on average: 1 to `most`.
-std::uint32_t RecordsOf(std::size_t bytes, const SuccinctStore& store, std::uint32_t most) {
-  const std::uint64_t all = std::max<std::uint64_t>(store.value_bytes(), 1);
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(bytes * store.records() / all, 1, most));
-}
-
 }  // namespace
 
 FileSearch::FileSearch(const LogQuery& query, const SearchedFile& file)
     : query_(query),
       file_(&file),
       bytes_of_part_(file.store->text() ? kStepsOfPart : kBytesOfPart),
-      part_(RecordsOf(bytes_of_part_, *file.store, kRecordsOfPart / 8)),
+      part_(file.store->EndOfPart(0, bytes_of_part_, kRecordsOfPart / 8)),
       rows_of_part_(kFirstRowsOfPart) {}
 
 bool FileSearch::Step(const Visitor& visit) {
@@ -147,10 +140,9 @@ ValueReader& FileSearch::Reader() {
 }
 
 std::uint32_t FileSearch::EndOfPart() const {
-  if (const TextIndex* const text = file_->store->text()) {
-    return text->EndOfPart(next_, bytes_of_part_, 4 * kRecordsOfPart);
-  }
-  return next_ + std::min(part_, file_->store->records() - next_);
+  const SuccinctStore& store = *file_->store;
+  return store.text() ? store.EndOfPart(next_, bytes_of_part_, 4 * kRecordsOfPart)
+                      : next_ + std::min(part_, store.records() - next_);
 }
 
 // An index of attributes does not know where within them a text stands: it reads them all.

@@ -37,7 +37,8 @@ class SuffixSource final : public Source {
   std::uint32_t at_ = 0;
 };
 
-/// Maximum of what is read together of one file, about.
+/// Maximum of what is read together of one file, about. Large values take memory, of all files of
+/// the merge at once.
 constexpr std::uint32_t kMostTogether = 1024;
 constexpr std::uint64_t kBytesTogether = std::uint64_t{1} << 20;
 
@@ -49,8 +50,7 @@ class SuccinctSource final : public Source {
       : store_(*file.store),
         hidden_(file.hidden),
         keys_(store_.keys(), 0),
-        reader_(store_.texts()),
-        together_(RecordsTogether(store_)) {
+        reader_(store_.texts()) {
     if (store_.blocks() != nullptr) blocks_.emplace(*store_.blocks());
     PassHidden();
   }
@@ -67,13 +67,6 @@ class SuccinctSource final : public Source {
   }
 
  private:
-  // Large values take memory: of all files of the merge at once.
-  [[nodiscard]] static std::uint32_t RecordsTogether(const SuccinctStore& store) {
-    const std::uint64_t all = std::max<std::uint64_t>(store.value_bytes(), 1);
-    return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(kBytesTogether * store.records() / all, kWalks, kMostTogether));
-  }
-
   void PassHidden() {
     while (!keys_.ended() && hidden_.Has(static_cast<std::uint32_t>(keys_.record())))
       keys_.Advance();
@@ -85,8 +78,8 @@ class SuccinctSource final : public Source {
   }
   void ReadFrom(std::uint32_t record) {
     const TextIndex* const text = store_.text();
-    const std::uint32_t end = text ? text->EndOfPart(record, kBytesTogether, kMostTogether)
-                                   : record + std::min(together_, store_.records() - record);
+    std::uint32_t end = store_.EndOfPart(record, kBytesTogether, kMostTogether);
+    if (!text) end = std::max(end, std::min<std::uint32_t>(record + kWalks, store_.records()));
     std::vector<std::uint32_t> records(end - record);
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());
@@ -106,7 +99,6 @@ class SuccinctSource final : public Source {
   KeyStream keys_;
   RecordTexts::Reader reader_;
   std::optional<BlockTexts::Reader> blocks_;
-  std::uint32_t together_;
   // The records whose values are read.
   std::uint32_t read_from_ = 0;
   std::uint32_t read_through_ = 0;

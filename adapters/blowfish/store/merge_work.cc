@@ -16,8 +16,8 @@ namespace stout::blowfish {
 namespace {
 
 /// A stop may take some tenths of a second.
-constexpr std::uint64_t kFillAtOnce = std::uint64_t{1} << 14;  // records
-constexpr std::uint64_t kFillBytes = std::uint64_t{4} << 20;   // of values
+constexpr std::uint32_t kFillAtOnce = 1 << 14;                // records
+constexpr std::uint64_t kFillBytes = std::uint64_t{4} << 20;  // of values
 
 /// Of values; it takes less than 100 MB to build such a file.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
@@ -41,12 +41,9 @@ void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token&
   } catch (const std::bad_alloc&) {
   }
   ValueReader reader(to);
-  const std::uint64_t bytes = std::max<std::uint64_t>(to.value_bytes(), 1);
-  const auto at_once = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kFillBytes * to.records() / bytes, 1, kFillAtOnce));
   for (std::uint32_t first = 0; first < to.records() && HasLayersToFill(to);) {
     if (stop.stop_requested()) return;
-    const std::uint32_t last = std::min(to.records(), first + at_once);
+    const std::uint32_t last = to.EndOfPart(first, kFillBytes, kFillAtOnce);
     reader.FillLayers(first, last);
     first = last;
   }

@@ -171,6 +171,14 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   return store;
 }
 
+std::uint32_t SuccinctStore::EndOfPart(std::uint32_t first, std::uint64_t bytes,
+                                       std::uint32_t most) const {
+  if (text_) return text_->EndOfPart(first, bytes, most);
+  const std::uint64_t all = std::max<std::uint64_t>(value_bytes(), 1);
+  const std::uint64_t part = std::clamp<std::uint64_t>(bytes * records() / all, 1, most);
+  return first + std::min(static_cast<std::uint32_t>(part), records() - first);
+}
+
 std::vector<Space> SuccinctStore::SpaceByPart() {
   std::vector<Space> space = SpaceOf(file_);
   space.push_back({"table of texts", index_.table_bytes()});

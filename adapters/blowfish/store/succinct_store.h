@@ -75,6 +75,11 @@ class SuccinctStore {
   [[nodiscard]] std::uint64_t value_bytes() const {
     return blocks_ ? blocks_->value_bytes() : text_ ? text_->bytes() : texts().value_bytes();
   }
+  /// Returns the end of a part of the records that begins with `first`: at least one of them, at
+  /// most `most`, with about `bytes` of values. A text index knows the size of each value;
+  /// otherwise the mean size decides.
+  [[nodiscard]] std::uint32_t EndOfPart(std::uint32_t first, std::uint64_t bytes,
+                                        std::uint32_t most) const;
   [[nodiscard]] const KeyDirectory& keys() const { return keys_; }
   [[nodiscard]] Stamp StampOf(std::uint32_t record) const { return stamps_[record]; }
   /// Returns false only if neither keys() nor deleted_keys() have a key with this

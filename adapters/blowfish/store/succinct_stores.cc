@@ -12,7 +12,7 @@ namespace stout::blowfish {
 namespace {
 
 /// Amount that is read to fill layers before anything else is looked at: about a millisecond.
-constexpr std::uint64_t kFillRecords = 512;
+constexpr std::uint32_t kFillRecords = 512;
 constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
 /// Likewise, of a text index: each byte can fill an entry of two layers.
 constexpr std::uint64_t kFillTextBytes = std::uint64_t{16} << 10;
@@ -32,13 +32,7 @@ bool IsBehind(const FileKeys& a, const FileKeys& b) {
 
 // Returns the end of the records that are read next to fill layers.
 std::uint32_t EndOfFill(const SuccinctStore& store, std::uint32_t first) {
-  if (const TextIndex* const text = store.text()) {
-    return text->EndOfPart(first, kFillTextBytes, kFillRecords);
-  }
-  const std::uint64_t bytes = std::max<std::uint64_t>(store.value_bytes(), 1);
-  const auto part = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(kFillBytes * store.records() / bytes, 1, kFillRecords));
-  return first + std::min(part, store.records() - first);
+  return store.EndOfPart(first, store.text() ? kFillTextBytes : kFillBytes, kFillRecords);
 }
 
 }  // namespace
