@@ -44,6 +44,11 @@ TEST_CASE("a start that cannot be says why") {
     std::filesystem::copy(path + "/shard-0000", half + "/shard-0000",
                           std::filesystem::copy_options::recursive);
     std::ofstream(half + "/shards") << "3 new\n";
+    const std::string other_half = directory.path() + "/other half";
+    std::filesystem::copy(half, other_half, std::filesystem::copy_options::recursive);
+    CHECK_THAT(fails({"--dir", other_half, "--listen", taken, "--text-index"}),
+               Contains("an earlier start with another --text-index made it") &&
+                   Contains("remove " + other_half));
     CHECK_THAT(fails({"--dir", half, "--listen", taken}), Contains("cannot listen on"));
     CHECK(std::filesystem::exists(half + "/shard-0002/manifest"));
   }

@@ -255,11 +255,12 @@ Result<std::vector<std::unique_ptr<ShardWorker>>> OpenShards(const std::string& 
                &why);
     }
     if (worker && !made->whole && (*worker)->text_index() != options.text_index) {
-      worker = Fail(Errc::kBadUrl,
-                    fmt::format("{}: an earlier start, which did not end, made it {} --text-index; "
-                                "start likewise, or remove the directory",
-                                path, options.text_index ? "without" : "with"),
-                    &why);
+      worker =
+          Fail(Errc::kBadUrl,
+               fmt::format("{}: an earlier start with another --text-index made it, and did not "
+                           "end; remove {}, which has no data yet, and start again",
+                           path, directory),
+               &why);
     }
     if (worker) {
       workers.push_back(std::move(*worker));

@@ -23,7 +23,7 @@ namespace stout::blowfish {
 /// - The subrequests of a sub-batch are begun in order. Those of different sub-batches have no
 ///   order.
 /// - All reads that are possible at a time are done together, in lock step, for all sub-batches,
-///   except a few reads of single attributes, and all of parts by GETRANGE.
+///   except a few reads of single attributes, and GETRANGE if there is a text index.
 /// - Writes wait for the disk together.
 /// - A read after a write of its own sub-batch waits for that write, so that a client reads what it
 ///   wrote.
