@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# insert.sh: the tables of bench/results/stores.json into docs/STORES.md, in place of those before.
+# insert.sh: the tables of bench/results/stores.json into README.md, in place of those before.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 results=$here/../results/stores.json
-document=$here/../../docs/STORES.md
+document=$here/README.md
 text=$(jq -r -L "$here" 'include "tables"; tables' "$results")
 new=$(tables=$text awk '
   /^<!-- tables: made by bench\/stores\/insert.sh -->$/ { print; print ENVIRON["tables"] "\n"; inside = 1 }
