@@ -41,8 +41,8 @@ void AddMemberOptions(program::Options& options, Config& config) {
                "URL");
   options
       .Text("--datalet-id", config.datalet_id,
-            "Its name in the deployment. A store that comes back under its name is filled with "
-            "what it missed only",
+            "Its name in the deployment. A store that returns under its name gets only the states "
+            "that it missed",
             "NAME")
       ->default_str("made from --advertise, or from the URL of a store that other nodes reach");
   options.Count("--capacity", config.capacity, 0, 1'000'000,
@@ -63,17 +63,16 @@ void AddOptions(CLI::App& app, Config& config) {
                "starts without --join shuts out the node that had the name before",
                "NAME");
   options.Service(config);
-  app.get_option("--drain-timeout")->default_str("30s, or with --join what a hand-over may take");
+  app.get_option("--drain-timeout")->default_str("30s; with --join long enough for a hand-over");
   options.Metrics(config.metrics,
                   "Address that serves /metrics, /stats, /healthz and a live page over HTTP");
 
   options.Group("Several nodes on one store");
-  options.Text(
-      "--join", config.join,
-      fmt::format("The lease service that shares the keys out to the nodes, which have the "
-                  "same --store and --scope: {}",
-                  LeaseServiceUrlSyntax()),
-      "URL");
+  options.Text("--join", config.join,
+               fmt::format("The lease service that assigns ranges of keys to the nodes. Nodes of a "
+                           "deployment have the same --store and --scope: {}",
+                           LeaseServiceUrlSyntax()),
+               "URL");
   options
       .Peer("--advertise", config.advertise,
             "Where clients and other nodes reach this node, if it differs from --listen")
@@ -84,7 +83,7 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Time("--lease-ttl", config.lease_ttl,
                "A node that is silent for this time loses its ranges to other nodes");
   options.Time("--handover-timeout", config.handover_timeout,
-               "Longest flush of a range that is handed over, and then the longest end of its "
+               "Longest time to flush a range that is handed over, and again to finish its "
                "commands. Changes that are not written by then are dropped");
 
   AddMemberOptions(options, config);
@@ -98,14 +97,13 @@ void AddOptions(CLI::App& app, Config& config) {
       .Text(
           "--tls-ca", config.tls.authorities,
           "With --join: a PEM file with the certificates of the authorities that the nodes trust. "
-          "Each node needs a certificate of theirs, for the host at which other nodes reach it. "
-          "SIGHUP lets the node read the file again",
+          "Each node needs a certificate from one of them, for the host at which other nodes reach "
+          "it. After SIGHUP the node reads the file again",
           "FILE")
       ->needs("--tls-cert")
       ->needs("--join");
   options.Count("--max-clients", limits.max_clients, 1, 1'000'000,
-                "Maximum connections at once. With --join, other nodes may have "
-                "1024 connections beyond it");
+                "Maximum connections at once. With --join, other nodes may have 1024 more");
   options.Bytes("--max-value", limits.commands.max_bulk, 64, std::size_t{512} << 20,
                 "Maximum bytes of a value, and of any other argument; at least 1KiB below "
                 "--max-batch-bytes");
@@ -134,11 +132,11 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum keys in a batch");
   options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
   options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
-                "Maximum keys that are not durable, at each member if there are members; changes "
-                "beyond get an error");
+                "Maximum keys that are not durable, at each member if there are members; further "
+                "changes get an error");
   options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
-                "Maximum bytes that are not durable, at each member if there are members; changes "
-                "beyond get an error");
+                "Maximum bytes that are not durable, at each member if there are members; further "
+                "changes get an error");
   options.Time("--reply-deadline", config.map.engine.reply_deadline,
                "A change that is not durable by then gets an error");
   options.Time("--attempt-timeout", lane.attempt_timeout,

@@ -173,8 +173,8 @@ CLI::Option* Options::PasswordFile(const std::string& name, std::string& passwor
 void Options::Tls(std::string& certificate, std::string& key) {
   CLI::Option* const first =
       Text("--tls-cert", certificate,
-           "A PEM file with the server's certificate, and then those of its issuers but the root; "
-           "with it, clients must use TLS. SIGHUP lets the server read it again",
+           "A PEM file with the server's certificate, and then those of its issuers except the "
+           "root; with it, clients must use TLS. After SIGHUP the server reads it again",
            "FILE");
   CLI::Option* const second =
       Text("--tls-key", key, "A PEM file with the private key of --tls-cert, without a pass phrase",
@@ -203,7 +203,8 @@ void Options::Service(ServiceConfig& config) {
          "Address to serve; port 0 takes a free port, which is printed on stdout");
   Count("--threads", config.threads, 1, kMaxThreads, "Threads that serve requests");
   Time("--drain-timeout", config.drain_timeout,
-       "Longest orderly end after SIGTERM or SIGINT. After this time, or at a second signal, the "
+       "Longest time for an orderly end after SIGTERM or SIGINT. After this time, or at a second "
+       "signal, the "
        "process ends at once with exit code 1");
   LogLevel(config.log_level);
 }

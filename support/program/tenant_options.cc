@@ -63,10 +63,9 @@ void AddTenantOptions(Options& options, const std::string& named, TenantOptions&
       "The share of a tenant's reads that may enter the caches, from 0 to 1, or auto; and "
       "its weight against other tenants, 1 by default. May be given for several tenants",
       "NAME[,share=SHARE][,weight=WEIGHT]");
-  options.Number(
-      "--yield-pause", yield_pause, 0, 1000,
-      "After reads of the store for a tenant with a small share, its next ones pause for "
-      "the time that other reads were in flight, times this factor");
+  options.Number("--yield-pause", yield_pause, 0, 1000,
+                 "After reads of the store for a tenant with a small share, its next reads pause "
+                 "for the time for which other reads were in flight, times this factor");
 }
 
 std::shared_ptr<Tenants> MakeTenants(const TenantOptions& options, std::string* problem) {

@@ -66,7 +66,7 @@ void AddClients(program::Options& options, ServerOptions& server, program::Addre
       ->default_str("twice --max-value, 256MiB at least");
   options.Bytes(
       "--max-value", connections.commands.max_bulk, 0,
-      "Maximum bytes of a value without its key, and of any other argument: 64 to 256MiB");
+      "Maximum bytes of a value without its key, and of any other argument: 64 bytes to 256MiB");
   options.Bytes("--max-replies", connections.max_replies, 0,
                 "Maximum reply bytes per shard for one pipelined batch: --max-value at least");
   options.Seconds("--write-timeout", connections.write_timeout, std::chrono::milliseconds(1),
@@ -86,12 +86,12 @@ void AddWork(program::Options& options, ProgramOptions& program) {
       ->default_str("a quarter of --merge-bytes");
   options
       .Bytes("--merge-bytes", program.merge_bytes, 0,
-             "A shard is compressed when its log has this size, which a start has to read")
+             "A shard is compressed when its log has this size. A start reads this log")
       ->default_str("a sixteenth of a shard's part of --memory-budget, 2MiB to 64MiB");
   options
       .Count("--merges", program.merges, 1, 1024,
              "Maximum shards that are compressed at once, which share half of --memory-budget; "
-             "others wait")
+             "further shards wait")
       ->default_str("a quarter of the processors, 1 at least");
 }
 

@@ -35,7 +35,7 @@ using blowfish::SuccinctStores;
 constexpr const char* kDescription =
     "Measures the cost of the number of a shard's compressed files: gets of missing keys, of keys "
     "in the oldest file and of any keys, and what a worker does in each of its turns. The records "
-    "are line items with keys that look random, dealt out to the files in turns.";
+    "are line items with keys that look random, distributed over the files in turns.";
 
 struct Command {
   LineitemOptions data;

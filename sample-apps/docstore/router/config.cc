@@ -35,8 +35,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
   options.Bytes("--kept-body-bytes", router.kept_body_bytes, 1,
                 "First part of a request body, kept for a retry");
   options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
-                "Maximum bytes of these parts in memory over all connections; bodies beyond are "
-                "not read yet");
+                "Maximum bytes of these parts in memory over all connections; further bodies wait");
   options.Count("--max-idle", router.max_idle, 1, program::kMaxCount,
                 "Maximum idle connections to one server");
   options.Time("--server-idle-timeout", router.upstream_idle_timeout,
@@ -54,9 +53,9 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
                "Longest time for a client to send a request that is kept, or the next part of a "
                "longer one (otherwise 408), or to take a part of an answer");
   options.Bytes("--min-body-rate", http.min_body_rate, 0,
-                "Bytes per second at which a request body must arrive on average, from when it has "
-                "room in memory, once the router has waited for it for 10 s (otherwise 408); 0 "
-                "allows any rate");
+                "Minimum average rate of a request body in bytes per second, from the time when it "
+                "has room in memory. Checked once the router has waited for it for 10 s (otherwise "
+                "408); 0 allows any rate");
 }
 
 }  // namespace

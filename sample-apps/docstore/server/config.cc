@@ -51,11 +51,10 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                            StoreUrlSyntax()),
                "URL");
   options.Service(config);
-  app.get_option("--drain-timeout")->default_str("30s, or with --leases what a hand-over may take");
+  app.get_option("--drain-timeout")->default_str("30s; with --leases long enough for a hand-over");
   options
       .Count("--lanes", config.documents.shards, 1, kMaxShards,
-             "Shards that documents are spread over, each with its own batches; only without "
-             "--leases")
+             "Number of shards of documents, each with its own batches; only without --leases")
       ->default_str("as many as threads");
   options.Text("--scope", config.documents.scope,
                "Without --leases: the name under which one server at a time owns the store. A "
@@ -88,13 +87,13 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                    config.advertise = text;
                    return std::string();
                  });
-  options.Count("--ranges", config.ranges, 1, kMaxRanges,
-                "Ranges that documents are divided into. All servers have the same number, which "
-                "never changes");
+  options.Count(
+      "--ranges", config.ranges, 1, kMaxRanges,
+      "Number of ranges of documents. All servers have the same number, which never changes");
   options.Time("--lease-ttl", config.lease.ttl,
                "A server that is silent for this time loses its ranges to other servers");
   options.Time("--handover-timeout", config.lease.handover_timeout,
-               "Longest flush of a range that is handed over, and then the longest end of its "
+               "Longest time to flush a range that is handed over, and again to finish its "
                "requests. Changes that are not written by then are dropped");
 
   options.Group("Documents on several stores");
@@ -121,13 +120,13 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Count("--max-batches-in-flight", lane.max_batches_in_flight, 1, kMax,
                 "Maximum batches that wait for the store's answer");
   options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
-                "Maximum states that are not durable; changes beyond are answered 503");
+                "Maximum states that are not durable; further changes are answered 503");
   options.Count("--max-reads-in-flight", lane.max_reads_in_flight, 1, kMax,
-                "Maximum states that the store is asked for at once; further reads wait");
+                "Maximum states in the reads in flight; further reads wait");
   options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
-                "Maximum bytes that are not durable; changes beyond are answered 503");
+                "Maximum bytes that are not durable; further changes are answered 503");
   options.Count("--max-replies", engine.max_replies, 1, kMax,
-                "Maximum answers that wait for the store; requests beyond are answered 503");
+                "Maximum answers that wait for the store; further requests are answered 503");
   options.Time("--reply-deadline", engine.reply_deadline,
                "A change that is not durable by then is answered 504");
   options.Time("--attempt-timeout", lane.attempt_timeout,
@@ -149,10 +148,10 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                "ignored, because clients can forge it: set it if a proxy writes the header");
   options.Bytes("--max-section-bytes", http.max_body_bytes, 1,
                 "Largest section; a larger one is answered 413");
-  options.Bytes("--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
-                "Maximum bytes of request bodies in memory over all connections; bodies beyond are "
-                "not read yet. Also the maximum bytes that answers hold beside the cache; reads "
-                "beyond are answered 503");
+  options.Bytes(
+      "--max-body-bytes-in-flight", http.max_body_bytes_in_flight, 1,
+      "Maximum bytes of request bodies in memory over all connections; further bodies wait. Also "
+      "the maximum bytes that answers hold beside the cache; further reads are answered 503");
   options.Count("--max-sections", config.documents.max_sections, 1, kMax,
                 "Maximum sections of a document; a further one is answered 507");
   options.Bytes("--max-header-bytes", http.max_header_bytes, 256,
@@ -167,8 +166,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Time("--request-timeout", http.request_timeout,
                "Longest time for a client to send a request (otherwise 408), or to take an answer");
   options.Bytes("--min-body-rate", http.min_body_rate, 0,
-                "Bytes per second at which a request body must arrive on average, from when it has "
-                "room in memory, once 10 s have passed (otherwise 408); 0 allows any rate");
+                "Minimum average rate of a request body in bytes per second, from the time when it "
+                "has room in memory. Checked after 10 s (otherwise 408); 0 allows any rate");
 }
 
 // Returns why a store cannot be a datalet, or "".
