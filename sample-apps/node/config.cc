@@ -244,7 +244,7 @@ Config::Config() {
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config) {
   CLI::App app(
       "Serves the keys of a store to clients of Redis, from memory. Changes are batched, and an "
-      "answer leaves only when all that it reveals is durable.",
+      "answer is sent only when all that it reveals is durable.",
       "stout-node");
   app.footer(PolicyOptions() +
              "\n"

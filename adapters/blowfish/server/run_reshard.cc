@@ -39,10 +39,10 @@ class Display {
 
 int RunReshard(int argc, const char* const* argv) {
   CLI::App app(
-      "Gives the directory of a blowfish-server that does not run another number of shards.\n"
-      "It copies all data to DIRECTORY.resharding, and then exchanges the two directories. The old "
-      "one stays as DIRECTORY.before-reshard, for you to remove. A stop is no harm: the same "
-      "command goes on.",
+      "Changes the number of shards in the directory of a blowfish-server that is stopped.\n"
+      "Copies all data to DIRECTORY.resharding, and then exchanges both directories. The old one "
+      "stays as DIRECTORY.before-reshard until you remove it. If the command was stopped, the same "
+      "command continues.",
       "blowfish-server reshard");
   ReshardOptions options;
   std::size_t merges = 0;

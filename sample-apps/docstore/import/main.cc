@@ -205,8 +205,8 @@ int Run(const Arguments& arguments, const program::Address& endpoint) {
 int Main(int argc, char** argv) {
   Arguments arguments;
   CLI::App app(
-      "Puts text files into a document service: a document per file, a section per heading or "
-      "block of paragraphs.",
+      "Puts text files into a document service. Each file becomes a document, and each heading or "
+      "block of paragraphs a section.",
       "docstore-import");
   app.add_option("PATH", arguments.paths, "Files and directories")->required();
   program::Options options(app);
