@@ -27,8 +27,8 @@ struct Fetch {
   bool operator==(const Fetch&) const = default;
 };
 
-/// Write this state anew, as a client would, under a version of ours (read repair). Answer with
-/// OnMarked or OnRepairRefused at once.
+/// Write this state again, as a client would, under a version of this owner (read repair). Answer
+/// with OnMarked or OnRepairRefused at once.
 struct Repair {
   std::string key;
   StoredState state;
@@ -36,8 +36,8 @@ struct Repair {
   bool operator==(const Repair&) const = default;
 };
 
-/// The end of a read. `again`: the key changed or is being repaired. Its newest state is in memory;
-/// or, if that is durable already and forgotten, another Read finds it.
+/// The end of a read. `again`: the key changed or is being repaired. Its newest state is in memory.
+/// If that state is already durable and no longer in memory, another Read finds it.
 struct Done {
   FetchId id;
   Errc errc = Errc::kOk;
@@ -59,30 +59,30 @@ struct Effects {
 
 /// Strong reads of keys that are not in memory. They show settled states only.
 ///
-/// A read asks one member. If the state is not settled, it asks all members that are in. If a state
-/// of these is not settled, it repairs the newest one, although that one may be settled: otherwise
-/// the unsettled state would stay at its member, and a sweep would declare it settled. A change of
-/// the key ends the reads that are under way, so a state that was found never overwrites a newer
-/// change.
+/// A read asks one member. If the state is not settled, the read asks all members that are in. If
+/// one of their states is not settled, the read repairs the newest state, even if that one is
+/// settled. Otherwise the unsettled state would stay at its member, and a sweep would declare it
+/// settled. A change of the key ends the reads under way, so a state that a read found never
+/// overwrites a newer change.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 class StrongReads {
  public:
-  /// `set` outlives this.
+  /// `set` must outlive this object.
   StrongReads(const ReplicaSet& set, std::uint64_t seed) : set_(set), random_(seed) {}
 
-  /// Requires that the key is dirty at no member. `gather`: asks all members at once, so that the
-  /// newest state is repaired even if another member has a settled, older one.
+  /// Starts a read. Requires that the key is dirty at no member. `gather`: the read asks all
+  /// members at once, and repairs the newest state even if another member has a settled, older one.
   void Read(KeyView key, FetchId id, bool gather);
-  /// A member's answer. Call it with kClosed if the member's engine was closed.
+  /// Takes a member's answer. `errc` is kClosed if the member's engine was closed.
   void OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state);
-  /// The key changes now, perhaps by a repair.
+  /// Records that the key changes now, perhaps by a repair.
   void OnMarked(KeyView key);
-  /// The repair was not carried out: its reads fail.
+  /// Records that the repair was not carried out. Its reads fail.
   void OnRepairRefused(KeyView key, Errc errc);
-  /// Members came or left: reads that wait for one that left ask again.
+  /// Records that members came or left. Reads that wait for a member that left ask again.
   void OnMembersChanged();
-  /// The range is lost: fails all reads.
+  /// Fails all reads, because the range is lost.
   void FailAll(Errc errc);
 
   [[nodiscard]] reads::Effects TakeEffects() { return std::exchange(effects_, {}); }
@@ -92,7 +92,7 @@ class StrongReads {
     std::vector<FetchId> ids;
     FetchId token = 0;
     bool gathers = false;
-    bool unsettled = false;  // an answer
+    bool unsettled = false;  // at least one answer is not settled
     MemberMask wanted = 0;   // members that have not answered
     StoredState newest;
   };
