@@ -12,7 +12,7 @@
 namespace stout::internal {
 namespace {
 
-// If the process is stopped meanwhile, a copy seems to take long, so the pause has a limit.
+// The pause has a limit, because a copy seems to take long if the process is stopped meanwhile.
 constexpr Duration kLongestRest = std::chrono::seconds(2);
 
 // Returns true if a repeated call would fail in the same way.
@@ -67,7 +67,7 @@ void RangeWalk::SendScan(TimePoint now) {
       range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, scans_values()}});
 }
 
-// Ends the call under way, which was answered. If it failed, `step` repeats it later.
+// Ends the call under way after its answer. If the call failed, `step` repeats it later.
 bool RangeWalk::Succeeded(Errc errc, Step step, TimePoint now) {
   attempt_ = 0;
   if (errc == Errc::kOk) {
@@ -120,8 +120,8 @@ void RangeWalk::NextPage(TimePoint now) {
   StartSettling(now);
 }
 
-// Returns true if the scanned state can be copied, because a strong read would return the same. If
-// the key has changed since the scan, the target gets the change anyway, and it is newer.
+// Returns true if the scanned state can be copied, because a strong read would return the same
+// state. If the key has changed since the scan, the target also gets that newer change.
 bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
   return copies_scanned() && state.errc == Errc::kOk && set_.IsSettled(state.stamp);
 }
@@ -197,7 +197,7 @@ void RangeWalk::OnChanged(range::Attempt attempt, Errc errc, TimePoint now) {
   EndSettling(now);
 }
 
-// Another member may be able to read the key, so it is tried several times.
+// Tries the key several times, because another member may be able to read it.
 void RangeWalk::TryAgain(std::size_t index, Errc errc) {
   unsettled_.push_back(index);
   slice_failed_ = true;
