@@ -14,7 +14,7 @@ using namespace internal;
 
 namespace {
 
-// The same answer seems to be later if its age was measured a moment earlier.
+// An answer seems to be later if its age was measured a moment earlier.
 constexpr Duration kClockStep = std::chrono::milliseconds(1);
 
 Errc OutcomeOf(const range::Fenced& fenced) { return fenced.errc; }
@@ -45,11 +45,11 @@ void ReplicatedMap::State::Pump() {
     if (ended_ == Errc::kOk) keeper_.Tick(Now());
   } while (Turn());
   Arm();
-  // User code: all parts are consistent and no iterator is held.
+  // This is user code: all parts are consistent, and this function holds no iterator.
   RunDue(due_, [this] { SchedulePump(); });
 }
 
-// Tells the keeper what the members did since the last time.
+// Reports to the keeper the progress of the members since the last call.
 void ReplicatedMap::State::Observe() {
   if (ended_ != Errc::kOk) return;
   if (members_.size() != record().members.size()) SyncMembers();
@@ -71,7 +71,7 @@ void ReplicatedMap::State::Observe() {
   ForEachMember(std::exchange(fenced_out_, 0), [&](MemberIndex m) { keeper_.OnFencedOut(m, now); });
 }
 
-// Carries out what the parts ask for. Returns false if they asked for nothing.
+// Carries out the requests of the parts. Returns false if there are none.
 bool ReplicatedMap::State::Turn() {
   bool busy = false;
   for (Action& action : keeper_.TakeActions()) {
@@ -108,7 +108,7 @@ void ReplicatedMap::State::TakeReads(reads::Effects effects) {
 
 void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
   const MemberIndex m = fetch.member;
-  if (!members_[m].interposer) return;  // it has just left: the read asks again
+  if (!members_[m].interposer) return;  // the member has just left, and the read asks again
   set_.OnReadSent(m);
   FetchOptions options;
   if (const auto asked = fetch_of_.find(fetch.key); asked != fetch_of_.end()) {
@@ -142,10 +142,10 @@ void ReplicatedMap::State::Arm() {
 
 // --- Calls of stores -----------------------------------------------------------------------------
 
-// Returns the handler of a call of the keeper. Its answer goes to `on`, or `unknown` does if it
-// takes too long. An answer after that only shows progress, except that of a read: the keeper has
-// not looked whose it is. One for an earlier life of the member shows nothing: by then the member
-// may have another store.
+// Returns the handler of a call of the keeper. The handler passes the answer to `on`, or `unknown`
+// if there is no answer in time. A later answer only shows progress. A later answer of a read shows
+// nothing, because the keeper has not checked whose data it is. An answer for an earlier life of
+// the member shows nothing either, because the member may have another store by then.
 template <typename Answer, typename Parameter>
 auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
                                     void (Keeper::*on)(Attempt, Parameter, TimePoint),
@@ -179,7 +179,7 @@ auto ReplicatedMap::State::AnswerTo(MemberIndex m, Attempt attempt,
   };
 }
 
-// The store that Fence called: another one may have lost what that one had.
+// Returns the store that was fenced. Another store may lack the data of that one.
 Store& ReplicatedMap::State::StoreOf(MemberIndex m) const {
   const Handle& handle = members_[m].handle;
   Require(!handle.lifetime.expired(),
@@ -357,8 +357,8 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
   member.handle = {};
 }
 
-// A change that was refused is dirty nowhere until the former state is put back, and the members
-// differ. No barrier may cover it.
+// No barrier may cover a refused change. Until the former state is put back, the change is dirty at
+// no member, and the members differ.
 void ReplicatedMap::State::Do(range::Barrier& barrier) {
   const bool differ = !put_backs_.empty() || refused_ != 0;
   ForEachMember(barrier.members, [&](MemberIndex m) {
