@@ -1,4 +1,4 @@
-// How a RangeKeeper notices that members fail, and which of them leave.
+// A part of RangeKeeper: it notices that members fail, and chooses those that leave.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -29,7 +29,7 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
   return since;
 }
 
-// While we did not run, the members may have answered: the answers are still on their way to us.
+// The members may have answered while this process did not run. Their answers are still on the way.
 void RangeKeeper::ForgiveDelay(TimePoint now) {
   if (next_tick_ >= now) return;
   const Duration late = now - next_tick_;
@@ -124,7 +124,7 @@ MemberMask RangeKeeper::LeaveOne(MemberMask failing, MemberMask answering) {
   return failing & ~MaskOf(*best);
 }
 
-// Asks idle members for an answer, and again: one lost message is no failure. Any answer will do.
+// Asks idle members for any answer, repeatedly, because one lost message is not a failure.
 void RangeKeeper::Probe(MemberMask members, TimePoint now) {
   ForEachMember(members, [&](MemberIndex m) {
     Member& member = members_[m];
