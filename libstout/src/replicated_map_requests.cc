@@ -19,7 +19,7 @@ Result<Stamp> ReplicatedMap::State::Write(KeyView key, std::shared_ptr<const std
   return Change(key, std::move(value));
 }
 
-// `members`: 0: all that get changes.
+// `members`: the members that get the change; 0: all that get changes.
 Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const std::string> value,
                                            MemberMask members) {
   const std::size_t bytes = value ? value->size() : 0;
@@ -29,7 +29,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     const Errc errc = interposer(m).Admits(key, bytes);
     if (errc == Errc::kOk) return;
     refusing |= MaskOf(m);
-    why = errc == Errc::kLost ? Errc::kTransient : errc;  // a member that is lost leaves soon
+    why = errc == Errc::kLost ? Errc::kTransient : errc;  // a lost member leaves soon
   });
   lagging_ |= refusing & ~set_.required();
   if (lagging_ != 0) Observe();  // the fill of a member that lags ends at once
@@ -92,7 +92,7 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   SchedulePump();
 }
 
-// A member that was asked by requests that yield must not let this one wait as long.
+// Asks the member again without yielding, if its read so far serves only requests that yield.
 void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options) {
   if (!reading.options.yields || options.yields) return;
   reading.options.yields = false;
@@ -172,7 +172,7 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
   };
 }
 
-// Returns the answer's name and the members to ask.
+// Returns the id of the answer, and the members to ask.
 std::pair<ReplyId, MemberMask> ReplicatedMap::State::Ask(Reply reply, const Need& need,
                                                          TimePoint deadline) {
   const ReplyId id = ++last_id_;
@@ -181,8 +181,8 @@ std::pair<ReplyId, MemberMask> ReplicatedMap::State::Ask(Reply reply, const Need
   return {id, set_.Ask(id, need)};
 }
 
-// A reply that a member's interposer runs. An answer of an interposer that is closed is ignored by
-// set_, which knows the members that it asked.
+// Returns the reply that a member's interposer runs. set_ knows the members that it asked, so it
+// ignores the answer of a closed interposer.
 UniqueFunction<void(ErrorCode)> ReplicatedMap::State::ReplyOf(ReplyId id, MemberIndex m) {
   return [weak = weak_from_this(), id, m](ErrorCode ec) {
     const auto self = weak.lock();
@@ -241,10 +241,10 @@ void ReplicatedMap::State::Later(CountHandler handler, Errc errc, std::uint32_t 
         errc == Errc::kOk ? ErrorCode() : ErrorCode(errc));
 }
 
-// Ends calls and answers whose time is over.
+// Ends the calls and answers whose deadline has passed.
 void ReplicatedMap::State::Expire() {
   const TimePoint now = Now();
-  // Deadlines grow, except those of flushes, which have none.
+  // Deadlines grow in this order, except that flushes have none.
   for (auto next = asked_.begin(); next != asked_.end();) {
     const auto asked = next++;
     const TimePoint deadline = asked->second.deadline;
