@@ -80,7 +80,7 @@ void ReplicatedMap::State::Open(Reply done) {
     if (self->serving()) return self->Later(std::move(done), {});
     self->opens_.push_back(std::move(done));
     self->keeper_.Start(self->Now());
-    self->SyncMembers();  // former members may be gone
+    self->SyncMembers();  // because the keeper may have dropped former members
     self->keeper_.SetSilent(self->SilentMembers(), self->Now());
     self->SchedulePump();
   });
@@ -137,7 +137,7 @@ MemberMask ReplicatedMap::State::SilentMembers() const {
   return silent;
 }
 
-// The keeper has removed or added members.
+// Follows the keeper, which has removed or added members.
 void ReplicatedMap::State::SyncMembers() {
   members_.resize(record().members.size());
   set_.SetLocal(kMaxMembers);
@@ -176,7 +176,7 @@ void ReplicatedMap::State::Detach() {
   on_given_up_ = {};
 }
 
-// Destructors of what is kept may come back here: first all of it is out of the way.
+// Moves all kept objects away before any is destroyed, because their destructors may call this map.
 void ReplicatedMap::State::Forget() noexcept {
   ended_ = Errc::kClosed;
   forgotten_ = true;
