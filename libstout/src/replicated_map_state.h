@@ -29,9 +29,10 @@ namespace stout::inline v1 {
 /// The driver of a RangeKeeper, a ReplicaSet and StrongReads. It has one interposer for each member
 /// that is not out, all on one strand, and the values.
 ///
-/// A *pump* tells the keeper what was observed, and carries out what the parts ask for. It runs in
-/// a turn of its own, after calls of the user, answers of stores, and when the timer expires. So it
-/// may destroy interposers. Invariant: the keeper learns the members' progress before all else.
+/// A *pump* reports the observations to the keeper, and carries out the requests of the parts. It
+/// runs in its own turn, after calls of the user, after answers of stores, and when the timer
+/// expires. Therefore it may destroy interposers.
+/// Invariant: the keeper learns the members' progress before it learns anything else.
 class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
                                    public internal::HandlerKeeper {
  public:
@@ -54,7 +55,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     RequireStrand();
     End(why);
   }
-  /// The map is gone: nothing may be called but handlers that still wait.
+  /// Records that the map is destroyed. From now on only handlers that still wait may be called.
   void Abandon() { abandoned_ = true; }
   void Detach();
   void Forget() noexcept override;
@@ -89,7 +90,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     std::weak_ptr<const void> lifetime;  // of the store
   };
   struct Member {
-    Handle handle;                           // the one that was fenced
+    Handle handle;                           // the store that was fenced
     std::unique_ptr<Interposer> interposer;  // unless the member is out
     std::uint64_t opened = 0;                // grows as an interposer comes or goes
     TimePoint read{};                        // the last read that succeeded
@@ -112,12 +113,12 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   /// The Gets that wait for one read.
   struct Reading {
     std::string key;
-    FetchOptions options;  // of the first, but ahead if one of them is; yields if all do
+    FetchOptions options;  // of the first Get; ahead if any Get is, yields if all Gets do
     std::vector<GetHandler> gets;
-    std::optional<MemberIndex> asked;  // the last
+    std::optional<MemberIndex> asked;  // the member that was asked last
   };
-  /// A member's answer to a read. The parts learn of it in the pump, which acts on it at once: a
-  /// change in between would not be seen.
+  /// A member's answer to a read. The pump passes it to the parts and acts on it at once, because
+  /// the parts would not notice a change in between.
   struct Fetched {
     internal::FetchId token;
     MemberIndex member;
@@ -143,7 +144,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void TakeStores(const std::vector<Replica>& replicas);
   [[nodiscard]] MemberMask SilentMembers() const;
   void SyncMembers();
-  /// The range ends here, with this error.
+  /// Ends the range for this map, with this error.
   void End(Errc why);
 
   // Requests.
