@@ -32,8 +32,8 @@ namespace stout::inline v1 {
 /// A store that may be a member of a range.
 struct Replica {
   std::string datalet;  ///< its name in the deployment, as in RangeRecord::Member
-  /// Outlives the map, even if another store takes its place. Null: there is none now. A store that
-  /// does not compare stamps, fence and scan counts as none.
+  /// Must outlive the map, even if another store takes its place. Null: there is no store now. A
+  /// store that does not compare stamps, or does not fence or scan, counts as none.
   Store* store = nullptr;
   bool silent = false;  ///< it has no store because it does not answer
 };
@@ -47,26 +47,27 @@ struct ReplicatedRange {
   using Commit = UniqueFunction<void(RegistryChange change, CommitHandler handler)>;
 
   RangeId range = 0;
-  /// As the coordinator has it; at least one member is in. Revision 0: the range is new. Then name
-  /// one member that is in, whose store may have older data; the others are filled from it.
+  /// The record that the coordinator has; at least one member is in. Revision 0: the range is new.
+  /// Then name one member that is in. Its store may have older data, and the others are filled from
+  /// it.
   Recorded<RangeRecord> record;
   Epoch epoch = 0;
   Scope scope;                    ///< of the range, at each store
   std::vector<Replica> replicas;  ///< as in ReplicatedMap::Want
   std::vector<std::string> want;  ///< likewise; empty: the members that are in at the start
-  /// Returns true for the keys of this range. A store may have keys of other ranges, which are left
-  /// alone. It may be empty: all keys of the stores are of this range. It is called on any thread.
+  /// Returns true for the keys of this range. The map ignores keys of other ranges in a store. May
+  /// be empty: then all keys of the stores are of this range. It is called on any thread.
   KeyFilter contains{};
   Commit commit;
-  /// A member that is wanted cannot be filled, because its store will never take the state of this
-  /// key (kRefused, kTooLarge), or because the state cannot be read (kCorrupt). After a take-over
-  /// the latter may concern any member. An empty key: the member cannot list its keys. It leaves if
-  /// it is corrupt and not the only one that is in. The map tries again after a pause, at most 5
-  /// minutes, and calls this each time. On the strand. May be empty.
+  /// Called if a wanted member cannot be filled: its store refuses the state of this key for ever
+  /// (kRefused, kTooLarge), or the state cannot be read (kCorrupt). After a take-over, kCorrupt may
+  /// concern any member. An empty key: the member cannot list its keys. It leaves if it is corrupt
+  /// and not the only one that is in. The map tries again after a pause, at most 5 minutes, and
+  /// calls this each time. Runs on the strand. May be empty.
   using UnfillableHandler = std::function<void(const std::string& datalet, KeyView key, Errc errc)>;
   UnfillableHandler on_unfillable{};
-  /// All members that are in were restarted, and may have lost what they had. The range goes on
-  /// with what this one has. On the strand. May be empty.
+  /// Called if all members that are in were restarted and may have lost data. The range continues
+  /// with the data of this member. Runs on the strand. May be empty.
   std::function<void(const std::string& datalet)> on_reverted{};
   /// Called once on the strand if the map loses the range by itself: give the lease back. May be
   /// empty.
@@ -85,7 +86,8 @@ struct ReplicatedMapOptions {
   /// A member that has work and answers nothing for this time leaves. It must be longer than the
   /// intervals of the write policy. > 0.
   Duration member_timeout = std::chrono::seconds(2);
-  /// Stores that may forget a delete sooner are no members. > 0. The default is that of all stores.
+  /// A store that may forget a delete sooner cannot be a member. > 0. The default is that of all
+  /// stores.
   Duration tombstone_ttl = std::chrono::hours(1);
   /// The datalet on this machine: reads prefer it if no other member has a shorter queue. May be
   /// empty.
@@ -146,14 +148,14 @@ class ReplicatedMap final : public KeyMap {
   }
   void Open(Reply done);
 
-  /// `want`: the datalets that are to be in; if empty, as before. The map adds them to the record,
+  /// `want`: the datalets that should be in; if empty, as before. The map adds them to the record,
   /// while it has fewer than kMaxMembers. If former members take the place of one, the map gives
   /// the range up, and the next owner forgets them. When all are in, other members leave.
   /// `replicas`: the stores, by name. A member without a store is not called. One whose store is
   /// named as null leaves at once. One that gets another store than before leaves and is filled,
   /// because that store may have lost all.
   void Want(std::vector<std::string> want, const std::vector<Replica>& replicas);
-  /// Changes what ReplicatedMapOptions::strong says.
+  /// Changes the mode that ReplicatedMapOptions::strong set.
   void WantStrong(bool strong);
 
   /// Put and Delete: kClosed until the map is open, kTooFewMembers while fewer than `min_in`
