@@ -47,7 +47,7 @@ class BlockTexts {
  public:
   class Reader;
 
-  /// Smaller blocks are read faster, and are larger altogether: see docs/SHARD.md.
+  /// Smaller blocks are read faster, but take more bytes in all: docs/decisions/0034.
   static constexpr std::size_t kBlockBytes = 4096;
 
   struct Parts {
