@@ -65,7 +65,6 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       reads_(set_, range.epoch),
       values_(options.cache_bytes, std::move(options.lent_bytes), std::move(options.tenants)) {
   if (trouble_) return;
-  SyncMembers();
   TakeStores(range.replicas);
   if (!range.want.empty()) keeper_.Want(std::move(range.want), Now());
   if (options.strong) keeper_.WantStrong(*options.strong, Now());
@@ -92,7 +91,6 @@ void ReplicatedMap::State::Want(std::vector<std::string> want,
   if (trouble_ || ended_ != Errc::kOk) return;
   Observe();
   keeper_.Want(std::move(want), Now());
-  SyncMembers();
   TakeStores(replicas);
   SchedulePump();
 }
@@ -109,9 +107,13 @@ void ReplicatedMap::State::TakeStores(const std::vector<Replica>& replicas) {
     keeper_.LimitWalks(traits.max_batch_items, traits.max_batch_bytes / 2);
   }
   silent_.clear();
+  std::vector<std::string> followers;
   for (const Replica& replica : replicas) {
     if (replica.silent) silent_.insert(replica.datalet);
+    if (replica.lazy) followers.push_back(replica.datalet);
   }
+  keeper_.Follow(std::move(followers), Now());
+  SyncMembers();
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     const std::string& datalet = record().members[m].datalet;
     if (!before.contains(datalet) && stores_.contains(datalet)) keeper_.OnReachable(m, Now());
@@ -206,6 +208,7 @@ ReplicatedMapStats ReplicatedMap::State::Stats() const {
          .in = state == internal::MemberState::kIn,
          .filling =
              state == internal::MemberState::kFilling || state == internal::MemberState::kEntering,
+         .lazy = state == internal::MemberState::kLazy,
          .copied = member.copied,
          .engine = member.interposer ? member.interposer->Stats() : EngineStats()});
   }

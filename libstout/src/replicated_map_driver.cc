@@ -367,8 +367,9 @@ void ReplicatedMap::State::Do(range::Barrier& barrier) {
   });
 }
 
+// A key that is dirty at lazy members alone may have changed before the target got all changes.
 void ReplicatedMap::State::Do(range::Settle& settle) {
-  if (IsDirty(settle.key)) {
+  if (IsDirty(settle.key, set_.lazy())) {
     keeper_.OnSettled(settle.id, Errc::kOk, true, {}, Now());
   } else {
     reads_.Read(settle.key, settle.id, settle.gather);

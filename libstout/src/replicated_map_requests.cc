@@ -56,10 +56,12 @@ std::shared_ptr<const std::string> ReplicatedMap::State::ValueOf(StoredState sta
   return state.found ? values_.MakeValue(std::move(state.value)) : nullptr;
 }
 
-bool ReplicatedMap::State::IsDirty(KeyView key) const {
-  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
-    return member.interposer && member.interposer->IsDirty(key);
-  });
+bool ReplicatedMap::State::IsDirty(KeyView key, MemberMask except) const {
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    const Interposer* const open = members_[m].interposer.get();
+    if (open != nullptr && (except & MaskOf(m)) == 0 && open->IsDirty(key)) return true;
+  }
+  return false;
 }
 
 // --- Reads ---------------------------------------------------------------------------------------
@@ -272,9 +274,10 @@ void ReplicatedMap::State::Expire() {
 
 // A store will never take this state, but other members may have it. The state that the store has
 // is put back at all members; until then Gets of the key wait. A member leaves instead if no answer
-// waits for it, or if it refuses that, too.
+// waits for it, or if it refuses that, too. A lazy member goes on without the state.
 void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
   const MemberMask bit = MaskOf(m);
+  if ((set_.lazy() & bit) != 0) return;
   const bool others = (set_.in() & ~bit) != 0;
   const bool leaves = (set_.required() & bit) == 0 || (!set_.strong() && others);
   if (leaves || restoring_.contains(key)) {

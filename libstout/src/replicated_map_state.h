@@ -74,7 +74,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Flush(Reply done);
   void Drain(Reply done);
 
-  [[nodiscard]] bool IsDirty(KeyView key) const;
+  /// `except`: members that are not asked.
+  [[nodiscard]] bool IsDirty(KeyView key, MemberMask except = 0) const;
   [[nodiscard]] Epoch epoch() const { return set_.epoch(); }
   [[nodiscard]] const RangeRecord& record() const { return keeper_.record(); }
   [[nodiscard]] ReplicatedMapStats Stats() const;

@@ -123,7 +123,7 @@ void ClusterWorld::Acquire(std::uint32_t id) {
       nodes_[id].owner = std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id,
                                                  lease->epoch, lease->record);
       nodes_[id].session = lease->session;
-      nodes_[id].owner->Start(wanted_, want_strong_);
+      nodes_[id].owner->Start(wanted_, lazy_, want_strong_);
     };
   });
 }

@@ -96,6 +96,12 @@ void Expose(Random& random, ClusterOptions& world) {
       world.faults = {.cut_link = 40};
       world.keeper.mark_interval = 3ms;
       return;
+    case Mistake::kLazyCountsAsDirty:
+      world.has_lazy = true;
+      ++world.datalets;
+      world.cached = 0;
+      world.faults = {.crash_datalet = 20, .cut_link = 20};
+      return;
     case Mistake::kIdentityIgnored:
       world.faults = {.empty_datalet = 20};
       return;
@@ -178,6 +184,10 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   DeriveMore(random, world);
   world.keeper.walk.copy_keys = random.Between(1, 3);
   if (random.Chance(500)) world.durable = false;
+  if (mistake == Mistake::kNone && random.Chance(300)) {
+    world.has_lazy = true;
+    ++world.datalets;
+  }
   return world;
 }
 

@@ -33,9 +33,10 @@ enum class Mistake {
   kSessionHops,      ///< a session reads now at one member, now at another
   kIdentityIgnored,  ///< a relaxed read shows what a member has that came back with less
   kStalenessIgnored,
-  kMarkWhileFilling,  ///< a member that is being filled gets marks
-  kMarkDatedLate,     ///< a mark has the time at which it is written
-  kLevelIgnored,      ///< a write is answered when one member has it
+  kMarkWhileFilling,   ///< a member that is being filled gets marks
+  kMarkDatedLate,      ///< a mark has the time at which it is written
+  kLevelIgnored,       ///< a write is answered when one member has it
+  kLazyCountsAsDirty,  ///< a fill skips a key that is dirty at a lazy member alone
 };
 
 /// How often a thing goes wrong, in a thousand.
@@ -68,6 +69,7 @@ struct ClusterOptions {
   MemberIndex datalets = 3;
   MemberIndex replicas = 3;     ///< members at the start
   MemberIndex in_at_start = 3;  ///< of these
+  bool has_lazy = false;        ///< the last datalet is a lazy member, and never another
   std::uint32_t keys = 2;
   std::uint32_t clients = 3;
   std::uint32_t steps = 0;  ///< in the phase with faults

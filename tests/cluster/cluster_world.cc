@@ -57,6 +57,7 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
     (void)datalets_[m].Write(0, {{.key = kIdentityKey, .value = DataletName(m), .version = 1}});
   }
   for (MemberIndex m = 0; m < options.replicas; ++m) wanted_.push_back(DataletName(m));
+  if (options.has_lazy) lazy_.push_back(DataletName(options.datalets - 1));
   if (options.strong || options.mistake == Mistake::kEcJudgedAsSc) strong_.emplace_back();
   for (Node& node : nodes_) {
     // Four fifths of the margin that a lease leaves for clocks, which is a twentieth.
@@ -114,7 +115,8 @@ void ClusterWorld::Trouble() {
   if (random_.Chance(faults.crash_node)) Crash(node);
   if (random_.Chance(faults.crash_datalet) && datalets_[m].up) {
     datalets_[m].up = false;
-    agenda_.Push(Disturb("datalet crash", random_.Between(1ms, 300ms), m),
+    const Duration longest = IsLazy(m) ? 3s : 300ms;
+    agenda_.Push(Disturb("datalet crash", random_.Between(1ms, longest), m),
                  [this, m] { datalets_[m].up = true; });
   }
   if (random_.Chance(faults.cut_link)) {
@@ -183,7 +185,7 @@ void ClusterWorld::ChangeMode() {
 
 /// One datalet joins, or leaves, or takes the place of another.
 void ClusterWorld::ChangeWanted() {
-  const std::size_t datalet_id = random_.Below(options_.datalets);
+  const std::size_t datalet_id = random_.Below(options_.datalets - lazy_.size());
   const std::string datalet = DataletName(datalet_id);
   const bool may_shrink = wanted_.size() > options_.set.min_in;
   const auto found = std::find(wanted_.begin(), wanted_.end(), datalet);
@@ -253,8 +255,10 @@ void ClusterWorld::ExpectService() {
 }
 
 void ClusterWorld::ExpectServiceWithFullDisk() {
-  if (verdict_.failed() || wanted_.size() == 1) return;
-  DataletModel& datalet = datalets_[DataletOf(wanted_[random_.Below(wanted_.size())])];
+  if (verdict_.failed() || wanted_.size() + lazy_.size() == 1) return;
+  const bool lazy = !lazy_.empty() && random_.Chance(300);
+  const auto& candidates = lazy || wanted_.size() == 1 ? lazy_ : wanted_;
+  DataletModel& datalet = datalets_[DataletOf(candidates[random_.Below(candidates.size())])];
   trace_.Add(now(), "full for long");
   datalet.full = true;
   // It leaves after its time-out, and after another one if it is being filled then.
@@ -288,9 +292,11 @@ void ClusterWorld::ExpectEqualMembers() {
   for (std::uint32_t k = 0; k < options_.keys; ++k) {
     const std::string key = fmt::format("k{}", k);
     const DataletModel& first = datalets_[DataletOf(wanted_[0])];
-    for (const std::string& datalet : wanted_) {
+    std::vector<std::string> members = wanted_;
+    members.insert(members.end(), lazy_.begin(), lazy_.end());
+    for (const std::string& datalet : members) {
       if (seen(datalets_[DataletOf(datalet)].state(key)) == seen(first.state(key))) continue;
-      return verdict_.Fail(fmt::format("members differ at {} in the end", key));
+      return verdict_.Fail(fmt::format("{} differs at {} in the end", datalet, key));
     }
   }
 }

@@ -35,8 +35,9 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  4. The relaxed reads of a session do not go back while its member is in. One with a bound shows
 ///     each write that was acknowledged before. In mode ec, this holds for the present owner's.
 ///  5. A write at a level is durable at this number of members when it is answered.
-///  6. Once faults stop, the range has an owner, all wanted members are in and equal, and requests
-///     end. While one disk of several is full, all requests end as well.
+///  6. Once faults stop, the range has an owner, all wanted members are in, all members are equal,
+///     the lazy one too, and requests end. While one disk of several is full, all requests end as
+///     well.
 class ClusterWorld final : private OwnerWorld {
  public:
   ClusterWorld(const ClusterOptions& options, bool print);
@@ -172,6 +173,9 @@ class ClusterWorld final : private OwnerWorld {
   void ExpectService();
   void ExpectServiceWithFullDisk();
   void ExpectEqualMembers();
+  [[nodiscard]] bool IsLazy(std::size_t datalet) const {
+    return options_.has_lazy && datalet + 1 == options_.datalets;
+  }
 
   // Checks.
   void OnRecord(const RangeRecord& before);
@@ -198,6 +202,7 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<Session> sessions_;
   bool want_strong_;
   std::vector<std::string> wanted_;  // datalets
+  std::vector<std::string> lazy_;    // likewise
   TimePoint disturbed_until_{};
   bool healed_ = false;
   Counts counts_;

@@ -107,7 +107,8 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kStalenessIgnored, "a bound ignored", kStale, 0},
       Control{Mistake::kMarkWhileFilling, "a mark at a member that is filled", kStale, 746},
       Control{Mistake::kMarkDatedLate, "a mark dated when it is written", kStale, 12},
-      Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4});
+      Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4},
+      Control{Mistake::kLazyCountsAsDirty, "a key dirty at a lazy member alone", kLacking, 0});
   ClusterWorld::Counts counts;
   std::optional<std::string> violation;
   std::uint64_t seed = control.first;

@@ -42,6 +42,14 @@ stout_mutant(unwanted_member_stays src/core/range_members.cc
   OLD [[    fails(member.unwanted);]]
   NEW [[]])
 
+stout_mutant(lazy_member_counts src/core/replica_set.cc
+  OLD [[state == MemberState::kIn || state == MemberState::kEntering);]]
+  NEW [[state != MemberState::kOut && state != MemberState::kFilling);]])
+
+stout_mutant(lost_follower_stays src/core/range_members.cc
+  OLD [[if (!member.lost && !member.lagging && (lazy_]]
+  NEW [[if (!member.lagging && (lazy_]])
+
 # --- Jobs ------------------------------------------------------------------------------------------
 
 stout_mutant(mode_sc_without_a_barrier src/core/range_jobs.cc

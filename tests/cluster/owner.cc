@@ -23,7 +23,8 @@ Owner::Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t nod
               options.keeper),
       reads_(set_, epoch) {}
 
-void Owner::Start(std::vector<std::string> wanted, bool strong) {
+void Owner::Start(std::vector<std::string> wanted, std::vector<std::string> lazy, bool strong) {
+  keeper_->Follow(std::move(lazy), Now());
   keeper_->Want(std::move(wanted), Now());
   keeper_->WantStrong(strong, Now());
   keeper_->Start(Now());
@@ -63,10 +64,12 @@ Serialized Owner::Serialize(KeyView key, std::string& value) noexcept {
   return Serialized::kValue;
 }
 
-bool Owner::IsDirty(const std::string& key) const {
-  return std::any_of(members_.begin(), members_.end(), [&](const Member& member) {
-    return member.engine && member.engine->IsDirty({0, key});
-  });
+bool Owner::IsDirty(const std::string& key, MemberMask except) const {
+  for (MemberIndex m = 0; m < members(); ++m) {
+    if ((except & MaskOf(m)) != 0 || !members_[m].engine) continue;
+    if (members_[m].engine->IsDirty({0, key})) return true;
+  }
+  return false;
 }
 
 void Owner::Evict() {

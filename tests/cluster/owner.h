@@ -74,7 +74,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
         Recorded<RangeRecord> record);
 
-  void Start(std::vector<std::string> wanted, bool strong);
+  void Start(std::vector<std::string> wanted, std::vector<std::string> lazy, bool strong);
   void Serve(const Request& request);
   void Want(std::vector<std::string> datalets);
   void WantStrong(bool strong);
@@ -97,7 +97,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   };
 
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
-  [[nodiscard]] bool IsDirty(const std::string& key) const;
+  [[nodiscard]] bool IsDirty(const std::string& key, MemberMask except = 0) const;
   void Evict();
   [[nodiscard]] TimePoint Now() const { return world_.Now(node_); }
 

@@ -126,7 +126,8 @@ void Owner::Do(const range::Barrier& barrier) {
 }
 
 void Owner::Do(const range::Settle& settle) {
-  if (IsDirty(settle.key)) {
+  const bool mistaken = options_.mistake == Mistake::kLazyCountsAsDirty;
+  if (IsDirty(settle.key, mistaken ? 0 : set_.lazy())) {
     keeper_->OnSettled(settle.id, Errc::kOk, true, {}, Now());
   } else {
     reads_.Read(settle.key, settle.id, settle.gather);

@@ -36,6 +36,7 @@ struct MemberStats {
   std::string datalet;       ///< its name in the deployment; empty for a WriteBackMap
   bool in = true;            ///< it has every acknowledged write
   bool filling = false;      ///< it gets every change, while older states are copied to it
+  bool lazy = false;         ///< it has all older states and gets every change; no answer waits
   std::uint64_t copied = 0;  ///< states that fills have copied to it
   EngineStats engine;        ///< its lag is the sum of LaneStats::dirty_keys and dirty_bytes
 };

@@ -36,6 +36,9 @@ struct Replica {
   /// store that does not compare stamps, or does not fence or scan, counts as none.
   Store* store = nullptr;
   bool silent = false;  ///< it has no store because it does not answer
+  /// It is to get every change of the range without being in: no answer waits for it, and it may be
+  /// silent until its engine has no room for more changes. The range needs other members.
+  bool lazy = false;
 };
 
 /// A range that a ReplicatedMap takes over, as the owner under a lease's epoch.

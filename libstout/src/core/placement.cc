@@ -14,9 +14,10 @@ std::vector<std::string> PlaceRange(RangeId range,
   };
   std::vector<Candidate> candidates;
   for (const auto& [id, datalet] : live) {
-    if (datalet.value.capacity == 0 || datalet.value.leaving) continue;
+    const Datalet& value = datalet.value;
+    if (value.capacity == 0 || value.leaving || value.lazy) continue;
     const std::uint64_t hash = internal::Mix(internal::NameHash(id) ^ internal::Mix(range));
-    candidates.push_back({&id, datalet.value.capacity, internal::Remoteness(hash)});
+    candidates.push_back({&id, value.capacity, internal::Remoteness(hash)});
   }
   // `live` is sorted by id, and the sort is stable.
   std::stable_sort(candidates.begin(), candidates.end(),

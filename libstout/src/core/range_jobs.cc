@@ -83,6 +83,10 @@ void RangeKeeper::Work(TimePoint now) {
       if (failure) OnWalkFailed(*failure, sweeps, now);
     } else if (result == RangeWalk::Result::kDone && job_ == Job::kSweep) {
       AwaitBarrier(Job::kSwept, {});
+    } else if (result == RangeWalk::Result::kDone && (lazy_ & MaskOf(target_)) != 0) {
+      set_.SetState(target_, MemberState::kLazy);
+      job_ = Job::kNone;
+      next_tick_ = now;  // members that are not wanted may leave now
     } else if (result == RangeWalk::Result::kDone) {
       // From now on answers wait for the target, so it has what is answered after its barrier.
       set_.SetState(target_, MemberState::kEntering);
@@ -114,15 +118,17 @@ void RangeKeeper::ChooseJob(TimePoint now) {
 }
 
 bool RangeKeeper::HasNoRoom() const {
-  const MemberMask needed = set_.in() | wanted_;
+  const MemberMask needed = set_.in() | wanted_ | lazy_;
   return lacks_ && record_.members.size() == kMaxMembers && needed != ~MemberMask{0};
 }
 
 std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {
   std::optional<MemberIndex> next;
-  ForEachMember(wanted_ & ~set_.in(), [&](MemberIndex m) {
+  const auto look = [&](MemberIndex m) {
     if (!next && IsDue(members_[m].due, now)) next = m;
-  });
+  };
+  ForEachMember(wanted_ & ~set_.writers(), look);
+  ForEachMember(lazy_ & ~set_.writers(), look);
   return next;
 }
 
@@ -172,14 +178,14 @@ void RangeKeeper::StartCopy(TimePoint now) {
   const bool recent = SaturatingAdd(filled.since, ttl / 2) > now;
   const bool newer_wins = recent && !record_.strong;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-  walk_->Fill(
-      {.target = target_,
-       .source = set_.ChooseReader(set_.in(), last_attempt_),
-       .since = fill_since_,
-       .newer_wins_until =
-           newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
-       .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_}},
-      now);
+  walk_->Fill({.target = target_,
+               .source = set_.ChooseReader(set_.in(), last_attempt_),
+               .since = fill_since_,
+               .newer_wins_until =
+                   newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
+               .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_},
+               .skips_refused = (lazy_ & MaskOf(target_)) != 0},
+              now);
 }
 
 void RangeKeeper::AwaitBarrier(Job job, const Need& need) {
@@ -216,9 +222,12 @@ void RangeKeeper::StopJob(TimePoint now) {
   if (!fills) return;
   members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout),
                        .pause = members_[target_].pause};
-  if (set_.state(target_) == MemberState::kOut) return;
-  set_.SetState(target_, MemberState::kOut);
-  actions_.push_back(range::Shut{target_});
+  if (set_.state(target_) != MemberState::kOut) Shut(target_);
+}
+
+void RangeKeeper::Shut(MemberIndex member) {
+  set_.SetState(member, MemberState::kOut);
+  actions_.push_back(range::Shut{member});
 }
 
 }  // namespace stout::internal

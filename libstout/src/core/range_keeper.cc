@@ -36,7 +36,9 @@ void RangeKeeper::Start(TimePoint now) {
   if (stage_ != Stage::kNew) return;
   stage_ = Stage::kTakingOver;
   started_ = now;
-  RemoveFormerMembers(record_, wanted_datalets_);
+  std::vector<std::string> kept = wanted_datalets_;
+  kept.insert(kept.end(), followers_.begin(), followers_.end());
+  RemoveFormerMembers(record_, kept);
   FindWanted();
   Advance(now);
 }
@@ -50,20 +52,34 @@ void RangeKeeper::Want(std::vector<std::string> datalets, TimePoint now) {
   Advance(now);
 }
 
-// A transaction under way names the members that the record will have.
+void RangeKeeper::Follow(std::vector<std::string> datalets, TimePoint now) {
+  followers_ = std::move(datalets);
+  if (stage_ == Stage::kNew) return;
+  FindWanted();
+  Advance(now);
+}
+
 void RangeKeeper::FindWanted() {
-  wanted_ = 0;
   lacks_ = false;
+  wanted_ = Find(wanted_datalets_);
+  lazy_ = Find(followers_) & ~wanted_;
+  members_.resize(record_.members.size());
+}
+
+// Adds those that the record lacks, unless a transaction is under way: it names the members that
+// the record will have.
+MemberMask RangeKeeper::Find(const std::vector<std::string>& datalets) {
+  MemberMask mask = 0;
   std::vector<RangeRecord::Member>& members = record_.members;
-  for (const std::string& datalet : wanted_datalets_) {
+  for (const std::string& datalet : datalets) {
     const auto found = std::find_if(members.begin(), members.end(),
                                     [&](const auto& member) { return member.datalet == datalet; });
     const auto m = static_cast<MemberIndex>(found - members.begin());
     const bool added = m == members.size() && m < kMaxMembers && !proposed_;
     if (added) members.push_back({.datalet = datalet});
-    m < members.size() ? wanted_ |= MaskOf(m) : lacks_ = true;
+    m < members.size() ? mask |= MaskOf(m) : lacks_ = true;
   }
-  members_.resize(members.size());
+  return mask;
 }
 
 void RangeKeeper::OnReachable(MemberIndex member, TimePoint now) {
@@ -214,7 +230,8 @@ void RangeKeeper::OnRefused(MemberIndex member, TimePoint now) {
 
 void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
   const bool targeted = job_ != Job::kNone && member == target_;
-  if (record_.members[member].in || targeted) members_[member].lost = true;
+  const bool follows = set_.state(member) == MemberState::kLazy;
+  if (record_.members[member].in || targeted || follows) members_[member].lost = true;
   Advance(now);
 }
 
@@ -222,6 +239,7 @@ void RangeKeeper::OnFencedOut(MemberIndex member, TimePoint now) {
   const bool counts = (set_.required() & MaskOf(member)) != 0;
   if (counts || stage_ != Stage::kServing) return Lose(GivenUp::kFenced);
   if (Fills() && member == target_) StopJob(now);
+  if (set_.state(member) == MemberState::kLazy) members_[member].lost = true;
   Advance(now);
 }
 
@@ -234,6 +252,7 @@ void RangeKeeper::Advance(TimePoint now) {
   next_tick_ = kNever;
   if (stage_ == Stage::kTakingOver && !proposed_) TakeOver(now);
   if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit();
+  if (stage_ == Stage::kServing) DropFollowers(now);
   if (stage_ == Stage::kServing) DropMembers(now);
   if (stage_ == Stage::kServing) StartMark(now);
   if (stage_ == Stage::kServing) Work(now);

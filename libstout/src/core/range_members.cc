@@ -62,7 +62,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
   MemberMask silent = 0;
   MemberMask hopeless = 0;
   std::array<TimePoint, kMaxMembers> failing_since{};
-  ForEachMember(set_.writers(), [&](MemberIndex m) {
+  ForEachMember(set_.writers() & ~set_.lazy(), [&](MemberIndex m) {
     Member& member = members_[m];
     SetSince(member.unwanted, (unwanted & MaskOf(m)) != 0, now);
     if (member.lost) lost |= MaskOf(m);
@@ -82,7 +82,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
     fails(member.refused);
     fails(member.unwanted);
   });
-  const MemberMask useless = lost | failing | ~wanted_;
+  const MemberMask useless = lost | failing | ~(wanted_ | lazy_);
   if (Fills() && !job_proposed_ && (useless & MaskOf(target_)) != 0) StopJob(now);
   // A member that is lost has not all data. Other members have, even if they do not answer now.
   if ((in & ~lost & ~hopeless) == 0) {
@@ -106,6 +106,16 @@ void RangeKeeper::DropMembers(TimePoint now) {
     for (Member& member : members_) member.probed.reset();
   }
   if (leaving != 0 && !proposed_) Propose(Without(leaving, now));
+}
+
+// A lazy member may be silent for as long as its engine has room for the changes.
+void RangeKeeper::DropFollowers(TimePoint now) {
+  ForEachMember(set_.lazy(), [&](MemberIndex m) {
+    const Member& member = members_[m];
+    if (!member.lost && !member.lagging && (lazy_ & MaskOf(m)) != 0) return;
+    members_[m] = {.due = SaturatingAdd(now, options_.member_timeout)};
+    Shut(m);
+  });
 }
 
 // All members fail. Of those that answer, the one that answered last stays, preferably one that has

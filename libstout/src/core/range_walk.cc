@@ -30,6 +30,7 @@ void RangeWalk::Fill(FillOrder order, TimePoint now) {
   target_ = order.target;
   since_ = order.since;
   newer_wins_until_ = order.newer_wins_until;
+  skips_refused_ = order.skips_refused;
   last_ = std::move(order.last);
   Begin({{order.source, Role::kSource}, {order.target, Role::kTarget}}, now);
 }
@@ -290,11 +291,15 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
     result_ = Result::kFailed;
     return;
   }
-  if (IsFinal(errc)) {
-    if (copying_ == 1) return Fail(target_, copies_.front().key, errc);
+  if (IsFinal(errc) && copying_ > 1) {
     copy_items_ = copying_ / 2;
     awaited_.reset();  // the member has answered
     return SendCopy(now);
+  }
+  if (IsFinal(errc)) {
+    if (!skips_refused_) return Fail(target_, copies_.front().key, errc);
+    actions_.push_back(range::Unfillable{target_, copies_.front().key, errc});
+    errc = Errc::kOk;
   }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;
   copy_items_ = SIZE_MAX;

@@ -101,9 +101,10 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
   set(in_, state == MemberState::kIn);
   set(required_, state == MemberState::kIn || state == MemberState::kEntering);
   set(writers_, state != MemberState::kOut);
+  set(lazy_, state == MemberState::kLazy);
   for (auto& entry : answers_) {
     Answer& answer = entry.second;
-    if (state == MemberState::kOut) {  // if it returns, it does so with another engine
+    if (state == MemberState::kOut || state == MemberState::kLazy) {  // its answers do not count
       set(answer.asked, false);
       set(answer.have, false);
       set(answer.failed, false);
@@ -136,7 +137,7 @@ bool ReplicaSet::IsSettled(Stamp stamp) const {
 // --- Answers -------------------------------------------------------------------------------------
 
 MemberMask ReplicaSet::Ask(ReplyId id, const Need& need) {
-  const MemberMask asked = need.only != 0 ? need.only : writers_;
+  const MemberMask asked = need.only != 0 ? need.only : writers_ & ~lazy_;
   answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = asked});
   return asked;
 }

@@ -75,6 +75,9 @@ class RangeKeeper {
   /// and while it has fewer than kMaxMembers. If former members take the place of one, the range is
   /// over, so that the next owner forgets them.
   void Want(std::vector<std::string> datalets, TimePoint now);
+  /// The datalets that are to get every change without being in. They are filled after those of
+  /// Want, and again whenever they come back or lag too far. By default none.
+  void Follow(std::vector<std::string> datalets, TimePoint now);
   /// The store of a member can be called again, so that what waits for it need wait no longer.
   void OnReachable(MemberIndex member, TimePoint now);
   /// Members of which the driver knows that they have not answered for long: a take-over does not
@@ -160,6 +163,7 @@ class RangeKeeper {
   };
 
   void FindWanted();
+  [[nodiscard]] MemberMask Find(const std::vector<std::string>& datalets);
   void Advance(TimePoint now);
   void TakeOver(TimePoint now);
   MemberMask Revert();
@@ -171,6 +175,8 @@ class RangeKeeper {
     (void)IsDue(SaturatingAdd(now, options_.member_timeout / 4), now);
   }
   void DropMembers(TimePoint now);
+  void DropFollowers(TimePoint now);
+  void Shut(MemberIndex member);
   [[nodiscard]] MemberMask LeaveOne(MemberMask failing, MemberMask answering);
   [[nodiscard]] bool Fills() const {
     return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
@@ -221,7 +227,9 @@ class RangeKeeper {
   range::Attempt commit_ = 0;            // its call, 0 while it waits to be repeated
   TimePoint commit_due_{};
   std::vector<std::string> wanted_datalets_;
+  std::vector<std::string> followers_;
   MemberMask wanted_ = 0;  // those of them that the record has
+  MemberMask lazy_ = 0;    // those of the followers, likewise
   bool lacks_ = false;     // it has not all
   MemberMask silent_ = 0;
   bool want_strong_ = true;

@@ -80,6 +80,8 @@ class RangeWalk {
     /// may have expired.
     TimePoint newer_wins_until;
     WriteItem last;  ///< copied to the target after everything else
+    /// The target goes without the states that its store will never take.
+    bool skips_refused = false;
   };
   /// Requires that changes up to `since` are durable at all members that are in.
   void Fill(FillOrder order, TimePoint now);
@@ -161,6 +163,7 @@ class RangeWalk {
   std::optional<Failure> failure_;
   MemberIndex target_ = 0;
   TimePoint newer_wins_until_ = TimePoint::min();
+  bool skips_refused_ = false;
   Version since_ = 0;
   bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
   std::vector<Pass> passes_;           // the present one is the last

@@ -17,6 +17,7 @@ namespace stout::internal {
 enum class MemberState : std::uint8_t {
   kOut,       ///< gets nothing
   kFilling,   ///< gets every change, and counts for no level
+  kLazy,      ///< likewise, and has all older states; it stays so, and no answer asks it
   kEntering,  ///< has all older states; answers wait for it, but the record does not name it yet
   kIn,        ///< the record names it
 };
@@ -87,6 +88,8 @@ class ReplicaSet {
   [[nodiscard]] MemberMask required() const { return required_; }
   /// The members that get every change.
   [[nodiscard]] MemberMask writers() const { return writers_; }
+  /// Of these, the ones that no answer asks.
+  [[nodiscard]] MemberMask lazy() const { return lazy_; }
   [[nodiscard]] bool strong() const { return strong_; }
   /// False: too few members are in; refuse writes.
   [[nodiscard]] bool takes_writes() const;
@@ -160,6 +163,7 @@ class ReplicaSet {
   MemberMask in_ = 0;
   MemberMask required_ = 0;
   MemberMask writers_ = 0;
+  MemberMask lazy_ = 0;
   MemberMask local_ = 0;
   bool strong_ = true;
   Version version_ = 0;
