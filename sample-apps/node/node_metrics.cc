@@ -45,6 +45,8 @@ constexpr Scalar<MemberSnapshot> kMemberScalars[] = {
      Get<&MemberSnapshot::in>},
     {"stout_node_member_filling", kGauge, "1 while older states are copied to the member",
      Get<&MemberSnapshot::filling>},
+    {"stout_node_member_lazy", kGauge,
+     "1 if the member gets every change and no answer waits for it", Get<&MemberSnapshot::lazy>},
     {"stout_node_member_copied_states_total", kCounter, "States that were copied to the member",
      Get<&MemberSnapshot::copied>},
     {"stout_node_member_lag_keys", kGauge, "Keys whose newest states the member does not have yet",

@@ -23,6 +23,7 @@ struct MemberSnapshot {
   std::string datalet;
   bool in = false;
   bool filling = false;
+  bool lazy = false;
   std::uint64_t copied = 0;    ///< states that fills have copied to it
   std::uint64_t lag_keys = 0;  ///< keys whose newest states it does not have yet
 };

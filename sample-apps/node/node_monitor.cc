@@ -54,7 +54,7 @@ void Append(RangeFigures range, NodeSnapshot& node) {
       std::uint64_t lag = 0;
       for (const LaneStats& lane : member.engine.lanes) lag += lane.dirty_keys;
       node.members.push_back({range.table, range.range, member.datalet, member.in, member.filling,
-                              member.copied, lag});
+                              member.lazy, member.copied, lag});
     }
     node.shards.push_back({range.range, std::move(member.engine),
                            std::exchange(range.cached_bytes, 0), std::exchange(range.lent_bytes, 0),

@@ -78,6 +78,7 @@ json::object MemberJson(const RegistryTable& records, const MemberStats& stats) 
   json::object member = MemberJson(records, stats.datalet,
                                    stats.in        ? "in"
                                    : stats.filling ? "filling"
+                                   : stats.lazy    ? "lazy"
                                                    : "out");
   member["lag_keys"] = lag;
   member["filled"] = stats.copied;

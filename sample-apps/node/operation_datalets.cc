@@ -40,27 +40,33 @@ std::string Listed(const RegistryTable& records) {
                       {"url", Redacted(datalet.value.url)},
                       {"node", nullptr},
                       {"capacity", datalet.value.capacity},
-                      {"leaving", datalet.value.leaving}};
+                      {"leaving", datalet.value.leaving},
+                      {"lazy", datalet.value.lazy}};
     if (!datalet.value.node.empty()) each["node"] = datalet.value.node;
     datalets.push_back(std::move(each));
   }
   return json::serialize(datalets);
 }
 
-// Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n]. Returns false after an error.
+// Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n | LAZY]. Returns false after an error.
 bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
   auto rest = std::span(request.arguments).subspan(2);
   datalet.url = rest.front();
   rest = rest.subspan(1);
   id = DataletIdOf(datalet.url);
-  if (!rest.empty() && !EqualIgnoringCase(rest.front(), "CAPACITY")) {
+  const auto is_next = [&rest](std::string_view word) {
+    return !rest.empty() && EqualIgnoringCase(rest.front(), word);
+  };
+  if (!rest.empty() && !is_next("CAPACITY") && !is_next("LAZY")) {
     id = rest.front();
     rest = rest.subspan(1);
   }
-  if (!rest.empty()) {
+  if (is_next("LAZY") && rest.size() == 1) {
+    datalet.lazy = true;
+  } else if (!rest.empty()) {
     const auto capacity = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
-    if (!EqualIgnoringCase(rest.front(), "CAPACITY") || !capacity || *capacity > 1'000'000) {
-      request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n], n at most 1000000";
+    if (!is_next("CAPACITY") || !capacity || *capacity > 1'000'000) {
+      request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n | LAZY], n at most 1000000";
       return false;
     }
     datalet.capacity = static_cast<std::uint32_t>(*capacity);
@@ -180,7 +186,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     if (request.error.empty()) request.error = kChanged;
     co_return "";
   }
-  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n] | REMOVE ID";
+  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n | LAZY] | REMOVE ID";
   co_return "";
 }
 

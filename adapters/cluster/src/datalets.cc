@@ -72,7 +72,11 @@ void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
   for (auto& [id, entry] : entries_) {
     if (!entry.url.empty()) entry.registered = present.contains(id);
   }
-  for (const auto& [id, datalet] : present) Add(id, datalet.value.url);
+  for (auto& [id, entry] : entries_) entry.lazy = false;
+  for (const auto& [id, datalet] : present) {
+    Add(id, datalet.value.url);
+    entries_[id].lazy = datalet.value.lazy && !datalet.value.leaving;
+  }
 }
 
 void Datalets::Add(const std::string& id, const std::string& url) {
@@ -162,8 +166,11 @@ std::vector<Replica> Datalets::Replicas() const {
   const std::lock_guard lock(mutex_);
   std::vector<Replica> replicas;
   for (const auto& [id, entry] : entries_) {
-    replicas.push_back(
-        {id, entry.silent || entry.store == nullptr ? nullptr : entry.for_ranges, entry.silent});
+    const bool usable = entry.store != nullptr && (!entry.silent || entry.lazy);
+    replicas.push_back({.datalet = id,
+                        .store = usable ? entry.for_ranges : nullptr,
+                        .silent = entry.silent,
+                        .lazy = entry.lazy});
   }
   return replicas;
 }

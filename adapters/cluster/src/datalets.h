@@ -46,7 +46,8 @@ class Datalets {
   /// from time to time.
   bool Poll(Duration limit);
 
-  /// The store of a silent datalet is null. Scans of the others start with a Poll and are shared.
+  /// The store of a silent datalet is null, unless it is lazy. Scans of the others start with a
+  /// Poll and are shared.
   [[nodiscard]] std::vector<Replica> Replicas() const;
   [[nodiscard]] Store* StoreOf(const std::string& id) const;
   /// How long all have been asked in vain.
@@ -59,6 +60,7 @@ class Datalets {
     Store* for_ranges = nullptr;  // the same, with shared scans
     bool registered = true;
     bool silent = false;
+    bool lazy = false;
     bool opening = false;
     bool complained = false;
     Clock::time_point due{};     // of the next attempt to open it, or question to it

@@ -40,7 +40,9 @@ json::object ToJson(const Datalet& datalet) {
                       {"node", datalet.node},
                       {"capacity", datalet.capacity},
                       {"since_us", Micros(datalet.since.time_since_epoch())}};
-  if (datalet.leaving) object["leaving"] = true;  // earlier versions read records without it
+  // Earlier versions read records without these.
+  if (datalet.leaving) object["leaving"] = true;
+  if (datalet.lazy) object["lazy"] = true;
   return object;
 }
 
@@ -187,6 +189,7 @@ Datalet ReadDatalet(Reader& reader) {
   datalet.capacity = reader.Number<std::uint32_t>("capacity");
   datalet.since = TimePoint(reader.Time("since_us"));
   datalet.leaving = reader.Has("leaving") && reader.Flag("leaving");
+  datalet.lazy = reader.Has("lazy") && reader.Flag("lazy");
   return datalet;
 }
 
