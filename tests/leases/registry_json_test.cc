@@ -64,6 +64,12 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected.datalets["n1"] = {leaving, 7};
   CHECK(TableWith("datalet/n1", EncodeRecord(leaving)) == expected);
 
+  Datalet lazy = datalet;
+  lazy.lazy = true;
+  CHECK(EncodeRecord(lazy) == datalet_text.substr(0, datalet_text.size() - 1) + R"(,"lazy":true})");
+  expected.datalets["n1"] = {lazy, 7};
+  CHECK(TableWith("datalet/n1", EncodeRecord(lazy)) == expected);
+
   const std::string wanted_text = EncodeRecord(WantedOwner{"n1:7001"});
   CHECK(wanted_text == R"({"node":"n1:7001"})");
   expected = {};

@@ -64,10 +64,11 @@ TEST_CASE("datalets get ranges in proportion to their capacities", "[placement]"
   CHECK(Shares(WithCapacities({unit, 2 * unit, 3 * unit, 4 * unit}), 1, kMany) == shares);
 }
 
-TEST_CASE("a datalet that is leaving gets no range, and the order of the others stays",
+TEST_CASE("a datalet that is leaving or lazy gets no range, and the order of the others stays",
           "[placement]") {
   Datalets datalets = WithCapacities({1, 1, 2, 4});
-  datalets["datalet-3"].value.leaving = true;
+  (GENERATE(false, true) ? datalets["datalet-3"].value.leaving : datalets["datalet-3"].value.lazy) =
+      true;
   using Ids = std::vector<std::string>;
   CHECK(PlaceRange(0, datalets, 3) == Ids{"datalet-0", "datalet-2", "datalet-1"});
   CHECK(PlaceRange(7, datalets, 2) == Ids{"datalet-2", "datalet-0"});
