@@ -8,8 +8,6 @@
 # Set before: mutant_world (the world's name), mutant_objects (its objects), mutant_libraries (beside
 # the core and the simulator), mutant_arguments (with which it succeeds if it notices).
 
-# A mutant's source takes the place of one of the library's, which are compiled one by one for it.
-set_target_properties(stout_core PROPERTIES UNITY_BUILD OFF)
 set(mutants_seen 0)  # since the last that was built
 
 function(stout_mutant name file)
@@ -35,12 +33,18 @@ function(stout_mutant name file)
     string(REGEX REPLACE "^include/" "" include ${file})
     set(mutated ${directory}/${include})
     set(compiled ${PROJECT_SOURCE_DIR}/libstout/${ARG_COMPILE})
+    set(original ${compiled})
   else()
     cmake_path(GET file FILENAME filename)
     set(mutated ${directory}/${filename})
     set(compiled ${mutated})
+    set(original ${path})
   endif()
   file(CONFIGURE OUTPUT ${mutated} CONTENT "@source@" @ONLY)  # written only if it differs
+
+  # A mutant's source takes the place of one of the library's, which is compiled by itself for it.
+  set_source_files_properties(${original} TARGET_DIRECTORY stout_core
+                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
   set(target ${mutant_world}_mutant_${name})
   add_executable(${target} ${mutant_objects} ${compiled})
