@@ -12,7 +12,7 @@ std::size_t LayersOf(const LayeredSampledArray& array) {
   return array.shape().coarsest_exponent - std::countr_zero(array.finest());
 }
 
-std::uint64_t BytesOf(std::size_t words) { return words * sizeof(std::uint64_t); }
+std::uint64_t BytesOfWords(std::size_t words) { return words * sizeof(std::uint64_t); }
 
 }  // namespace
 
@@ -36,14 +36,14 @@ std::uint64_t LayerLadder::next_bytes() const {
   if (step == Steps()) return 0;
   const LayeredSampledArray& array = ArrayOf(step);
   const auto words = LayeredSampledArray::WordsOfLayer(array.shape(), array.finest() / 2);
-  return BytesOf(words.values + words.bitmap) + 2 * kPageBytes;
+  return BytesOfWords(words.values + words.bitmap) + 2 * kPageBytes;
 }
 
 std::uint64_t LayerLadder::finest_bytes() const {
   const std::size_t step = layers();
   if (step == 0) return 0;
   const LayeredSampledArray& array = ArrayOf(step - 1);
-  return BytesOf(LayeredSampledArray::WordsOfLayer(array.shape(), array.finest()).values);
+  return BytesOfWords(LayeredSampledArray::WordsOfLayer(array.shape(), array.finest()).values);
 }
 
 bool LayerLadder::Add() {

@@ -16,8 +16,8 @@ namespace stout::blowfish {
 namespace {
 
 /// A stop may take some tenths of a second.
-constexpr std::uint32_t kFillAtOnce = 1 << 14;                // records
-constexpr std::uint64_t kFillBytes = std::uint64_t{4} << 20;  // of values
+constexpr std::uint32_t kFillAtOnce = 1 << 14;                      // records
+constexpr std::uint64_t kFillBytesAtOnce = std::uint64_t{4} << 20;  // of values
 
 /// Of values; it takes less than 100 MB to build such a file.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
@@ -43,7 +43,7 @@ void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token&
   ValueReader reader(to);
   for (std::uint32_t first = 0; first < to.records() && HasLayersToFill(to);) {
     if (stop.stop_requested()) return;
-    const std::uint32_t last = to.EndOfPart(first, kFillBytes, kFillAtOnce);
+    const std::uint32_t last = to.EndOfPart(first, kFillBytesAtOnce, kFillAtOnce);
     reader.FillLayers(first, last);
     first = last;
   }
