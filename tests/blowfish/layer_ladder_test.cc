@@ -58,7 +58,7 @@ std::string Climb(Indexed& indexed) {
 }
 
 TEST_CASE("a ladder has records first, then both in turn, and goes down as it went up",
-          "[ladder][sequential]") {
+          "[ladder]") {
   const auto [attributes, steps] = GENERATE(table<std::size_t, std::string>(
       {{1, "RP"}, {2, "RRPP"}, {3, "RRPP"}, {4, "RRPRPP"}, {15, "RRPRPRPP"}}));
   const std::uint32_t records = GENERATE(1, 1000, 40000);

@@ -202,7 +202,7 @@ std::string BuildUpAndDown(const SampleShape& shape) {
   return wrong;
 }
 
-TEST_CASE("every small shape builds up and down", "[lsa][sequential]") {
+TEST_CASE("every small shape builds up and down", "[lsa]") {
   for (std::uint64_t size = 0; size <= 18; ++size) {
     for (int exponent = 0; exponent <= 3; ++exponent) {
       for (std::uint32_t columns = 1; columns <= 1U << exponent; ++columns) {
@@ -279,7 +279,7 @@ bool UnpacksAsInTheModel(SplitMix64& random, const LayeredSampledArray& array, c
   return array.Gather(ordinal, numbers) == full && numbers == expected;
 }
 
-TEST_CASE("a layered sampled array does what its model does", "[lsa][sequential]") {
+TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
   const auto seed = GENERATE(take(100, random<std::uint64_t>(0, UINT64_MAX)));
   SplitMix64 random(seed);
   const SampleShape shape = RandomShape(random);

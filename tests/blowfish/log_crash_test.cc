@@ -262,7 +262,7 @@ class World {
   bool freezing_ = false;
 };
 
-TEST_CASE("a store keeps its word through crashes", "[log][sequential][long]") {
+TEST_CASE("a store keeps its word through crashes", "[log][long]") {
   const std::uint64_t seed =
       GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 400)));
   CAPTURE(seed);

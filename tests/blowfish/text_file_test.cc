@@ -145,7 +145,7 @@ void CheckSearches(SuccinctStore& store, const Texts& texts, SplitMix64& random)
 }
 
 TEST_CASE("a file with a text index gives back texts, parts of them and what is searched",
-          "[text_file][sequential]") {
+          "[text_file]") {
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);

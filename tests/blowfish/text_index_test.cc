@@ -136,7 +136,7 @@ class IndexedTexts {
 };
 
 TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
-          "[text_index][sequential]") {
+          "[text_index]") {
   const std::uint64_t seed = GENERATE(range(1, 80));
   CAPTURE(seed);
   SplitMix64 random(seed);
@@ -146,7 +146,7 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
   indexed.CheckSearches(random);
 }
 
-TEST_CASE("layers of a text change no answer", "[text_index][sequential]") {
+TEST_CASE("layers of a text change no answer", "[text_index]") {
   const std::uint64_t seed = GENERATE(range(200, 225));
   CAPTURE(seed);
   SplitMix64 random(seed);
