@@ -168,6 +168,9 @@ asio::awaitable<std::string> OperationCommands::Status() {
       for (const RangeRecord::Member& member : set->second.value.members) {
         members.push_back(MemberJson(*records, member.datalet, member.in ? "in" : "out"));
       }
+      for (const auto& [id, datalet] : records->datalets) {
+        if (datalet.value.lazy) members.push_back(MemberJson(*records, id, "lazy"));
+      }
     }
     if (set != records->sets.end()) {
       shown["mode"] =

@@ -14,6 +14,10 @@ MemberMask InOf(const RangeRecord& record) {
   return in;
 }
 
+bool Contains(const std::vector<std::string>& datalets, const std::string& datalet) {
+  return std::find(datalets.begin(), datalets.end(), datalet) != datalets.end();
+}
+
 }  // namespace
 
 RangeKeeper::RangeKeeper(RangeId range, Recorded<RangeRecord> record, ReplicaSet& set,
@@ -362,15 +366,21 @@ RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
   return record;
 }
 
+// The coordinator is not told of lazy members: another owner would take one that has gone for a
+// member that may come back.
 void RangeKeeper::Propose(RangeRecord record) {
   proposed_ = std::move(record);
+  sent_ = *proposed_;
+  std::erase_if(sent_.members, [this](const RangeRecord::Member& member) {
+    return !member.in && Contains(followers_, member.datalet) &&
+           !Contains(wanted_datalets_, member.datalet);
+  });
   SendCommit();
 }
 
 void RangeKeeper::SendCommit() {
   commit_ = ++last_attempt_;
-  actions_.push_back(
-      range::Commit{commit_, ChangeSet(range_, set_.epoch(), *proposed_, revision_)});
+  actions_.push_back(range::Commit{commit_, ChangeSet(range_, set_.epoch(), sent_, revision_)});
 }
 
 void RangeKeeper::OnAgreed(TimePoint now) {

@@ -224,6 +224,7 @@ class RangeKeeper {
   RangeRecord record_;                   // in force
   Revision revision_;                    // of record_
   std::optional<RangeRecord> proposed_;  // a transaction is under way
+  RangeRecord sent_;                     // by it
   range::Attempt commit_ = 0;            // its call, 0 while it waits to be repeated
   TimePoint commit_due_{};
   std::vector<std::string> wanted_datalets_;
