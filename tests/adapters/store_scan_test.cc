@@ -123,6 +123,27 @@ TEMPLATE_TEST_CASE("a scan returns keys of any bytes", "[store]", STOUT_TEST_ALL
   }
 }
 
+TEMPLATE_TEST_CASE("a scan of an ordered store begins behind any key", "[store]",
+                   STOUT_TEST_ALL_STORES) {
+  TestType fixture;
+  Store& store = fixture.store();
+  if (!store.traits().ordered) return;
+  Model model;
+  std::vector<WriteItem> items;
+  Version version = 0;
+  for (const std::string& key : {""s, "\0"s, "a"s, "a\0"s, "b"s, "d"s})
+    items.push_back(Put(key, "v", ++version));
+  Write(store, 1, items, &model);
+  for (const std::string& key : {""s, "\0"s, "a"s, "a\0"s, "aa"s, "c"s, "d"s, "\xff"s}) {
+    CAPTURE(key);
+    const Model behind(model.upper_bound(key), model.end());
+    for (const std::size_t limit : {1, 100}) {
+      const ScanRequest request{.cursor = "k"s + key + '\0', .limit = limit};
+      CHECK(WrongWithScan(store, request, behind) == "");
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("a scan with a bad cursor or a limit of 0 is refused", "[store]",
                    STOUT_TEST_ALL_STORES) {
   TestType fixture;

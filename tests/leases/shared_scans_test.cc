@@ -157,6 +157,14 @@ TEST_CASE_METHOD(SharedScansTest, "a scan that is far behind goes on alone", "[m
   Reply("p1", PageOf({"b"}, "p2"));
 }
 
+TEST_CASE_METHOD(SharedScansTest, "a scan that begins behind a key goes alone", "[members]") {
+  const std::string behind("ka\0", 3);
+  const Answer& first = Ask(behind);
+  Reply(behind, PageOf({"b"}, "p"));
+  Ask(first->cursor);
+  Reply("p", PageOf({"c"}, ""));
+}
+
 TEST_CASE_METHOD(SharedScansTest, "a page that never comes is asked for again", "[members]") {
   Answer* first = &Ask("");
   Ask("");

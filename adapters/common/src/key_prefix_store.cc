@@ -23,18 +23,26 @@ void KeyPrefixStore::Read(const ReadBatch& batch, ReadHandler handler) {
                           ReadResult result) mutable { handler(std::move(result)); });
 }
 
+// Its own cursors are "p" and one of the store. "k" begins one of ScanPage::CursorBehind.
 void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
   ScanRequest outer = request;
   outer.wanted = nullptr;  // it knows keys without the prefix
   const bool ordered = traits().ordered;
-  // Before the first key, which is the prefix itself.
-  if (ordered && outer.cursor.empty())
+  if (outer.cursor.starts_with('p')) {
+    outer.cursor.erase(0, 1);
+  } else if (outer.cursor.starts_with('k') && ordered) {
+    outer.cursor.insert(1, prefix_);
+  } else if (!outer.cursor.empty()) {
+    return handler({Errc::kRefused, {}, {}});
+  } else if (ordered) {  // before the first key, which is the prefix itself
     outer.cursor = ScanPage::CursorBehind(KeyView(prefix_).substr(0, prefix_.size() - 1));
+  }
   store_->Scan(
       outer, [ordered, prefix = prefix_, handler = std::move(handler)](ScanResult result) mutable {
         const bool beyond = ordered && !result.keys.empty() && result.keys.back().key > prefix &&
                             !result.keys.back().key.starts_with(prefix);
         if (beyond) result.cursor.clear();
+        if (!result.cursor.empty()) result.cursor.insert(0, 1, 'p');
         std::erase_if(result.keys, [&](const auto& each) { return !each.key.starts_with(prefix); });
         for (ScannedKey& each : result.keys) each.key.erase(0, prefix.size());
         handler(std::move(result));
