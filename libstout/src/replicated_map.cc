@@ -250,6 +250,10 @@ UniqueFunction<void()> ReplicatedMap::WithdrawableReply(std::span<const KeyView>
                                                         const AnswerLevel& level) {
   return state_->SafeReply(keys, std::move(reply), level);
 }
+void ReplicatedMap::ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) {
+  state_->Scan({.cursor = std::move(cursor), .limit = limit}, std::move(handler));
+}
+bool ReplicatedMap::Renew(ScannedKey& key) const { return state_->Renew(key); }
 bool ReplicatedMap::Takes(const AnswerLevel& level) const { return state_->Takes(level); }
 void ReplicatedMap::Count(std::uint32_t members, Duration timeout, CountHandler handler) {
   state_->Count(members, timeout, std::move(handler));

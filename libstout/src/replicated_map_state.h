@@ -73,6 +73,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void RefreshMark();
   void Flush(Reply done);
   void Drain(Reply done);
+  void Scan(ScanRequest request, Store::ScanHandler handler);
+  [[nodiscard]] bool Renew(ScannedKey& key) const;
 
   /// `except`: members that are not asked.
   [[nodiscard]] bool IsDirty(KeyView key, MemberMask except = 0) const;
@@ -162,6 +164,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                StoredState state);
   void EndPutBack(KeyView key);
+  void ScanMember(const ScanRequest& request, Store::ScanHandler handler);
 
   // The pump.
   void SchedulePump();

@@ -16,7 +16,8 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   using Waiting = std::vector<std::pair<FetchOptions, GetHandler>>;
 
   State(const boost::asio::any_io_executor& executor, Store& store, WriteBackMapOptions options)
-      : max_waiting_gets(options.engine.lane.max_pending_reads),
+      : store(store),
+        max_waiting_gets(options.engine.lane.max_pending_reads),
         values(options.cache_bytes, std::move(options.lent_bytes), std::move(options.tenants)),
         interposer(
             executor, store,
@@ -112,6 +113,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
                       "a WriteBackMap is used outside its strand: post the call to get_executor()");
   }
 
+  Store& store;
   const std::size_t max_waiting_gets;  // beyond it a Get may not join a read
   std::size_t waiting_gets = 0;
   std::unordered_map<std::string, std::weak_ptr<Waiting>> reads;
@@ -174,6 +176,24 @@ std::vector<MemberStats> WriteBackMap::Members() const {
 UniqueFunction<void()> WriteBackMap::WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                                        const AnswerLevel&) {
   return state_->interposer.WithdrawableReply(keys, std::move(reply));
+}
+
+// The store has all changes that were answered.
+void WriteBackMap::ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) {
+  state_->RequireStrand();
+  auto answer = [strand = state_->strand, handler = std::move(handler)](ScanResult page) mutable {
+    boost::asio::post(strand, [handler = std::move(handler), page = std::move(page)]() mutable {
+      handler(std::move(page));
+    });
+  };
+  if (!state_->store.traits().ordered) return answer({Errc::kRefused, {}, {}});
+  state_->store.Scan({.cursor = std::move(cursor), .limit = limit}, std::move(answer));
+}
+
+bool WriteBackMap::Renew(ScannedKey& key) const {
+  const Entry* const known = state_->values.Find(key.key);
+  if (known != nullptr) key.state = known->stored();
+  return true;
 }
 
 Interposer& WriteBackMap::interposer() { return state_->interposer; }

@@ -11,11 +11,13 @@
 
 #include "stout/completion.h"
 #include "stout/core/admission.h"
+#include "stout/core/batch.h"
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/interposer.h"
 #include "stout/key_list.h"
+#include "stout/store.h"
 #include "stout/unique_function.h"
 
 namespace stout::inline v1 {
@@ -41,6 +43,21 @@ struct MemberStats {
   EngineStats engine;        ///< its lag is the sum of LaneStats::dirty_keys and dirty_bytes
 };
 
+/// An interval of keys, and how much of it is read.
+struct KeyScan {
+  std::string first{};               ///< the first key that may be in it
+  std::optional<std::string> end{};  ///< the first key behind it; nullopt: there is none
+  std::size_t limit = 1000;          ///< maximum keys that are read from the store; >= 1
+  KeyFilter wanted{};                ///< other keys are left out; may be empty
+  TenantId tenant = 0;               ///< as FetchOptions::tenant
+};
+
+/// The answer to a KeyScan.
+struct KeyPage {
+  std::vector<ScannedKey> keys;     ///< in byte order. Some may not exist, see StoredState::found
+  std::optional<std::string> next;  ///< KeyScan::first of the next page; nullopt: this is the last
+};
+
 /// The newest states of keys, in memory. Changes are written back to one store (WriteBackMap) or to
 /// several (ReplicatedMap).
 ///
@@ -54,6 +71,11 @@ class KeyMap {
   struct Entry {
     std::shared_ptr<const std::string> value;  ///< null if the key does not exist
     Stamp stamp;                               ///< of the change to this state; zero if none
+
+    /// Returns a copy of it, as stores have it.
+    [[nodiscard]] StoredState stored() const {
+      return {.found = value != nullptr, .value = value ? *value : std::string(), .stamp = stamp};
+    }
   };
   using GetHandler = UniqueFunction<void(ErrorCode, Entry)>;
 
@@ -113,6 +135,14 @@ class KeyMap {
         get_executor(), std::forward<Token>(token));
   }
 
+  /// Reads a page of an interval of keys from a store that scans in byte order. The page has every
+  /// key with a change that was answered before the call. Each state was the newest one at some
+  /// time during the call; it may not be durable yet, so answer through SafeReply, called in the
+  /// same turn, also over the keys that do not exist. The map must outlive the call. Errors:
+  /// kRefused if no store scans in byte order; otherwise as Get.
+  using ScanHandler = UniqueFunction<void(ErrorCode, KeyPage)>;
+  void Scan(KeyScan scan, ScanHandler handler);
+
   /// Returns false if writes at this level would be refused, because fewer members are in.
   [[nodiscard]] virtual bool Takes(const AnswerLevel& level) const {
     return level.members.value_or(0) <= 1;
@@ -166,6 +196,18 @@ class KeyMap {
   /// As SafeReply. The returned function withdraws the reply, on any thread. It may be empty.
   virtual UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                                    const AnswerLevel& level) = 0;
+
+  /// For Scan. Reads a page of a store that scans in byte order and has every change that was
+  /// answered. Answers on the strand, after the call has returned.
+  virtual void ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) = 0;
+  /// For Scan. Replaces the state that a store has by the one in memory, if there is one. Returns
+  /// false if it may not be shown, so that Get must find the newest one.
+  [[nodiscard]] virtual bool Renew(ScannedKey& key) const = 0;
+
+ private:
+  struct Scanning;
+  void ScanFrom(std::shared_ptr<Scanning> scanning, std::string cursor);
+  void OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result);
 };
 
 }  // namespace stout::inline v1

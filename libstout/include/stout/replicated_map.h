@@ -195,6 +195,8 @@ class ReplicatedMap final : public KeyMap {
 
   UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                            const AnswerLevel& level) override;
+  void ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) override;
+  [[nodiscard]] bool Renew(ScannedKey& key) const override;
 
   std::shared_ptr<State> state_;  // shared with the pending handlers of stores and the timer
 };

@@ -77,6 +77,8 @@ class WriteBackMap final : public KeyMap {
 
   UniqueFunction<void()> WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                            const AnswerLevel& level) override;
+  void ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) override;
+  [[nodiscard]] bool Renew(ScannedKey& key) const override;
 
   std::shared_ptr<State> state_;
 };

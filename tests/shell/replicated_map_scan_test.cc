@@ -1,0 +1,109 @@
+// Goal: a page of a ReplicatedMap's keys shows settled states only, and all that was answered.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/shell/replica_world.h"
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Page {
+  std::optional<ErrorCode> ec;
+  Pairs keys;  // those that exist
+  std::optional<std::string> next;
+};
+
+// The page is answered as a node would answer it.
+void BeginScan(ReplicaWorld& world, ReplicatedMap& map, KeyScan scan, Page& page) {
+  world.On(map, [&] {
+    map.Scan(std::move(scan), [&map, &page](ErrorCode ec, KeyPage found) {
+      std::vector<KeyView> views;
+      for (const ScannedKey& each : found.keys) {
+        views.push_back(each.key);
+        if (each.state.found) page.keys.emplace_back(each.key, each.state.value);
+      }
+      page.next = std::move(found.next);
+      if (ec) {
+        page.ec = ec;
+        return;
+      }
+      map.SafeReply(views, [&page](ErrorCode error) { page.ec = error; },
+                    {.members = std::nullopt, .write = false});
+    });
+  });
+}
+
+Page Scan(ReplicaWorld& world, ReplicatedMap& map, KeyScan scan = {}) {
+  Page page;
+  if (!scan.wanted) scan.wanted = [](KeyView key) { return !key.starts_with("stout:"); };
+  BeginScan(world, map, std::move(scan), page);
+  world.RunUntil([&] { return page.ec.has_value(); });
+  return page;
+}
+
+TEST_CASE("a page has the keys of an interval, and where the next one begins", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open();
+  for (const char* const key : {"a", "b", "c", "d"}) CHECK_FALSE(world.Put(map, key, key));
+  CHECK_FALSE(world.Put(map, "c", std::nullopt));
+  const Page all = Scan(world, map);
+  CHECK_FALSE(*all.ec);
+  CHECK(all.keys == Pairs{{"a", "a"}, {"b", "b"}, {"d", "d"}});
+  CHECK_FALSE(all.next);
+  const Page first = Scan(world, map, {.first = "a", .end = "d", .limit = 1});
+  CHECK(first.keys == Pairs{{"a", "a"}, {"b", "b"}});
+  REQUIRE(first.next);
+  const Page second = Scan(world, map, {.first = *first.next, .end = "d", .limit = 2});
+  CHECK(second.keys.empty());
+  CHECK_FALSE(second.next);
+}
+
+TEST_CASE("a page shows no state that another member lacks", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  world.stores[1]->Shut();
+  std::optional<ErrorCode> written;
+  world.Begin(map, "k", "2", written);
+  world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
+  Page page;
+  BeginScan(world, map, {.end = "l"}, page);
+  world.Turn();
+  CHECK_FALSE(page.ec);
+  world.stores[1]->Open();
+  world.RunUntil([&] { return page.ec.has_value(); });
+  CHECK_FALSE(*page.ec);
+  CHECK(page.keys == Pairs{{"k", "2"}});
+  CHECK(world.StatesOf(1).at("k").value == "2");
+}
+
+TEST_CASE("a page repairs what a former owner left at some members", "[replicated]") {
+  ReplicaWorld world;
+  {
+    ReplicatedMap& map = world.Open();
+    CHECK_FALSE(world.Put(map, "k", "1"));
+    for (const MemberIndex m : {1, 2}) world.stores[m]->Shut();
+    std::optional<ErrorCode> written;
+    world.Begin(map, "k", "2", written);
+    world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
+    world.Destroy(map);
+    world.Turn();
+    for (const MemberIndex m : {1, 2}) world.stores[m]->Open();
+  }
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.local = "store-0";  // where the page is read
+  ReplicatedMap& map = world.Open(options);
+  const Page page = Scan(world, map);
+  CHECK_FALSE(*page.ec);
+  REQUIRE(page.keys.size() == 1);
+  for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m)
+    CHECK(world.StatesOf(m).at("k").value == page.keys[0].second);
+}
+
+}  // namespace
+}  // namespace stout
