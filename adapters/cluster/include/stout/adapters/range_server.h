@@ -91,6 +91,7 @@ class RangeServer {
   /// Joins as `address`. Ranges are acquired later. Call it once.
   void Open(const std::string& address);
 
+  [[nodiscard]] const Partition& partition() const { return options_.partition; }
   [[nodiscard]] RangeId RangeOf(std::string_view key) const {
     return options_.partition.RangeOf(key);
   }
