@@ -9,8 +9,8 @@ namespace {
 struct RowTable {
   RowTable() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
     for (const auto rows : {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(),
-                            LevelRows(), OperationRows(), PeerCommands(), StringCommands(),
-                            TableRows(), TenantRows(), TransactionCommands()}) {
+                            LevelRows(), OperationRows(), PeerCommands(), RangeScanRows(),
+                            StringCommands(), TableRows(), TenantRows(), TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;

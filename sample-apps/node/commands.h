@@ -53,7 +53,9 @@ struct CommandId {
     kStoutMode,
     kStoutMove,
     kStoutFence,
+    kStoutPage,
     kStoutPeer,
+    kStoutRange,
     kStoutRead,
     kStoutScan,
     kStoutShards,
@@ -93,6 +95,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> LevelRows();
 [[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
+[[nodiscard]] std::span<const KeyCommand> RangeScanRows();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
 [[nodiscard]] std::span<const KeyCommand> TableRows();
 [[nodiscard]] std::span<const KeyCommand> TenantRows();

@@ -191,7 +191,7 @@ asio::awaitable<void> DataletCommands::RunOne(Request& request) {
 template <typename Encode>
 void DataletCommands::Reply(Request& request, std::size_t bytes, Encode encode) {
   if (replies_.size() + bytes > service_.limits.max_replies) {
-    request.error = "ERR the replies are larger than --max-replies: request less at a time";
+    request.error = kRepliesTooLarge;
     return;
   }
   request.replies = &replies_;

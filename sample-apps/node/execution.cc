@@ -31,6 +31,10 @@ constexpr std::string_view kTooLittleMemory =
 constexpr std::string_view kTooLittleMemoryForAll =
     "ERR not all done: --cache-bytes is too small for the keys that are in use";
 
+constexpr std::string_view kNotOrdered =
+    "ERR no store of a range that is in scans in byte order: use rocksdb:, memory:, postgres: or a "
+    "blowfish: of one shard; see docs/STORES.md";
+
 // Returns true if the map is no longer this node's, or will not be soon.
 bool IsGone(ErrorCode ec) {
   return ec == Errc::kFenced || ec == Errc::kDraining || ec == Errc::kClosed;
@@ -100,6 +104,7 @@ void Execution::Continue() {
       rounds_ = 0;
       request.changed = false;
       read_failed_ = {};
+      page_.reset();
       request.reply_begin = replies_.size();
     }
     if (!owned) {
@@ -117,7 +122,8 @@ void Execution::Continue() {
 
 bool Execution::Run(Request& request) {
   if (request.command->id == CommandId::kExec) return RunExec(request);
-  if (!RunOnEachKey(request)) return false;
+  const bool page = request.command->id == CommandId::kStoutPage;
+  if (page ? !RunPage(request) : !RunOnEachKey(request)) return false;
   if (request.error.empty()) Reveal(request);
   revealed_.clear();
   return true;
@@ -150,6 +156,39 @@ bool Execution::RunOnEachKey(Request& request) {
       return false;
     }
   }
+  return true;
+}
+
+// Reveals what the page has, and that other keys do not exist.
+bool Execution::RunPage(Request& request) {
+  if (!page_) {
+    map_.Scan(request.scan, [this](ErrorCode ec, KeyPage page) {
+      read_failed_ = ec;
+      page_ = std::move(page);
+      Continue();
+    });
+    return false;
+  }
+  const KeyPage page = *std::exchange(page_, std::nullopt);
+  if (const ErrorCode ec = std::exchange(read_failed_, {})) {
+    Fail(request, ec);
+    if (ec == Errc::kRefused) request.error = kNotOrdered;
+    return true;
+  }
+  request.next = page.next;
+  for (const ScannedKey& each : page.keys) {
+    revealed_.push_back(each.key);
+    const DatedValue dated = DecodeValue(each.state.value);
+    if (!each.state.found || dated.expired(now_)) continue;
+    const std::string_view value = request.values ? dated.value : "";
+    if (!limits_.replies.Take(each.key.size() + value.size())) {
+      request.error = kRepliesTooLarge;
+      revealed_.clear();
+      return true;
+    }
+    request.found.emplace_back(each.key, value);
+  }
+  Reveal(request);
   return true;
 }
 

@@ -60,6 +60,7 @@ class Execution {
   bool Run(Request& request);
   bool RunOnEachKey(Request& request);
   bool RunExec(Request& request);
+  bool RunPage(Request& request);
   // Returns true if all keys of the transaction are in memory in this turn, or cannot be. Otherwise
   // begins to read them.
   bool Gather(Request& request);
@@ -97,6 +98,8 @@ class Execution {
   ErrorCode read_failed_;
   int rounds_ = 0;  // of reads for its next key, or for the keys of EXEC
   std::vector<KeyView> revealed_;
+
+  std::optional<KeyPage> page_;  // for the STOUT.PAGE that is carried out
 
   // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.
   std::map<KeyView, KeyMap::Entry> held_;

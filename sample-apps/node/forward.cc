@@ -15,9 +15,6 @@ namespace {
 
 using Kind = resp::Reply::Kind;
 
-constexpr std::string_view kTooLarge =
-    "ERR the replies are larger than --max-replies: request less at a time";
-
 void Copy(const resp::Reply& reply, resp::ReplyWriter& writer) {
   switch (reply.kind) {
     case Kind::kNil:
@@ -72,7 +69,7 @@ void TakeText(Request& request, const resp::Reply& reply, resp::Resp version, Re
   Copy(reply, writer);
   if (!room.Take(replies.size() - request.reply_begin)) {
     replies.resize(request.reply_begin);
-    request.error = kTooLarge;
+    request.error = kRepliesTooLarge;
   }
   request.reply_end = replies.size();
 }
@@ -104,6 +101,23 @@ void TakeStates(Request& request, const resp::Reply& reply, std::string& replies
   request.reply_end = replies.size();
 }
 
+void TakePage(Request& request, const resp::Reply& reply, ReplyRoom& room) {
+  const std::size_t step = request.values ? 2 : 1;
+  if (reply.elements.size() != 2 || reply.elements[1].elements.size() % step != 0)
+    return Malformed(request);
+  const resp::Reply& next = reply.elements[0];
+  if (next.kind == Kind::kString) request.next = next.text;
+  const auto& words = reply.elements[1].elements;
+  for (std::size_t i = 0; i < words.size(); i += step) {
+    const std::string& value = request.values ? words[i + 1].text : std::string();
+    if (!room.Take(words[i].text.size() + value.size())) {
+      request.error = kRepliesTooLarge;
+      return;
+    }
+    request.found.emplace_back(words[i].text, value);
+  }
+}
+
 }  // namespace
 
 void AddForwarded(const Request& request, resp::Commands& commands) {
@@ -132,6 +146,8 @@ void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, R
     TakeExec(request, reply, version, room, replies);
   } else if (request.command->id == CommandId::kWatch) {
     TakeStates(request, reply, replies);
+  } else if (request.command->id == CommandId::kStoutPage) {
+    TakePage(request, reply, room);
   } else {
     TakeText(request, reply, version, room, replies);
   }

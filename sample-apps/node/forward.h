@@ -21,6 +21,10 @@ namespace stout::node {
 ///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. An older node answers
 ///                             with an error; then a write at a level has failed.
 ///     STOUT.STATES key ...    The states of keys, for WATCH: epoch, version, and 1 if it exists.
+///     STOUT.PAGE range first end limit 0|1
+///                             The keys of the range from `first` on that are before `end`, with
+///                             their values if 1. Reads at most `limit` keys. The reply: where the
+///                             next page begins, or null, and the keys. "" is no end.
 ///     STOUT.EXEC watched [key epoch version exists ...] [words word ...] ...
 ///                             A transaction: `watched` keys with their states, then its commands.
 ///

@@ -47,7 +47,7 @@ bool KeyTurn::ReplyValue() {
     return true;
   }
   if (!limits.replies.Take(value->size())) {
-    request.error = "ERR the replies are larger than --max-replies: request less at a time";
+    request.error = kRepliesTooLarge;
     return false;
   }
   reply.BulkString(*value);

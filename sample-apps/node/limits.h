@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <string_view>
 
 namespace stout::node {
 
@@ -23,6 +24,9 @@ class ReplyRoom {
  private:
   std::atomic<std::size_t> left_ = 0;
 };
+
+inline constexpr std::string_view kRepliesTooLarge =
+    "ERR the replies are larger than --max-replies: request less at a time";
 
 /// Limits of what commands may make.
 struct Limits {

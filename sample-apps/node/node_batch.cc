@@ -38,6 +38,7 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       reader_(service, table_, session),
       level_commands_(service, table_, router_.writes(), session),
       walk_(service, table_, router_, session),
+      range_scan_(service, table_, session),
       datalet_(service, session),
       operations_(table_, session),
       tables_(service, table_, router_, session),
@@ -106,9 +107,12 @@ void NodeBatch::Transact(Request& request) {
     default:
       if (request.command != nullptr && request.command->name == "reset") return Reset();
       if (transaction_.open()) return Queue(request);
+      if (id == CommandId::kStoutPage && peer_epoch_ == 0)
+        request.error = "ERR STOUT.PAGE is for nodes of a deployment";
       if (id == CommandId::kUnwatch) (void)transaction_.Unwatch();
       if (request.command != nullptr && ShowsOwners(*request.command))
-        router_.set_redirects(service_.main.cluster != nullptr && table_ == &service_.main);
+        router_.set_redirects(service_.main.cluster != nullptr && table_ == &service_.main &&
+                              !table_->ranges.partition().intervals());
       if (request.command != nullptr) SetLevels(request);
       request.relaxed = levels_.relaxed && request.epoch == 0 && request.command != nullptr &&
                         request.on_keys() && RelaxedReader::Suits(request);
@@ -243,6 +247,7 @@ void NodeBatch::Clear() {
   router_.Clear();
   reader_.Clear();
   walk_.Clear();
+  range_scan_.Clear();
   datalet_.Clear();
   operations_.Clear();
   tables_.Clear();
@@ -254,9 +259,10 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   for (std::span<Request> left = requests_; !left.empty();) {
     const auto other = std::ranges::find_if(left, [](const Request& request) {
-      return request.relaxed || KeyWalk::Runs(request) || DataletCommands::Runs(request) ||
-             OperationCommands::Runs(request) || TableCommands::Runs(request) ||
-             LevelCommands::Runs(request) || TenantCommands::Runs(request);
+      return request.relaxed || KeyWalk::Runs(request) || RangeScan::Runs(request) ||
+             DataletCommands::Runs(request) || OperationCommands::Runs(request) ||
+             TableCommands::Runs(request) || LevelCommands::Runs(request) ||
+             TenantCommands::Runs(request);
     });
     co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
     left = {other, left.end()};
@@ -269,6 +275,8 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
       co_await router_.Run(left.first(done));
     } else if (KeyWalk::Runs(left.front())) {
       co_await walk_.Run(left.front());
+    } else if (RangeScan::Runs(left.front())) {
+      co_await range_scan_.Run(left.front());
     } else if (TableCommands::Runs(left.front())) {
       co_await tables_.Run(left.front());
     } else if (LevelCommands::Runs(left.front())) {
@@ -322,6 +330,8 @@ void NodeBatch::Reply(Request& request, std::string& out) {
     if (request.aborted) return reply.NullArray();
     reply.ArrayHeader(request.queued.size());
     for (Request& queued : request.queued) Reply(queued, out);
+  } else if (request.command->id == CommandId::kStoutPage) {
+    RangeScan::ReplyPage(request, reply);
   } else if (request.command->run != nullptr) {
     request.command->run({*request.command, request.arguments, service_, session_, reply});
   } else {

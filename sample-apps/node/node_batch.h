@@ -11,6 +11,7 @@
 #include "node/levels.h"
 #include "node/node_service.h"
 #include "node/operation_commands.h"
+#include "node/range_scan.h"
 #include "node/relaxed_reader.h"
 #include "node/request.h"
 #include "node/router.h"
@@ -68,6 +69,7 @@ class NodeBatch final : public resp::Batch {
   RelaxedReader reader_;
   LevelCommands level_commands_;
   KeyWalk walk_;
+  RangeScan range_scan_;
   DataletCommands datalet_;
   OperationCommands operations_;
   TableCommands tables_;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stout/adapters/partition.h"
 #include "stout/adapters/range_server.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/types.h"
@@ -23,7 +24,8 @@ class Ranges {
   Ranges& operator=(const Ranges&) = delete;
   virtual ~Ranges() = default;
 
-  [[nodiscard]] virtual RangeId RangeOf(KeyView key) const = 0;
+  [[nodiscard]] virtual const Partition& partition() const = 0;
+  [[nodiscard]] RangeId RangeOf(KeyView key) const { return partition().RangeOf(key); }
   /// As RangeServer::Run.
   virtual void Run(RangeId range, RangeServer::Operation operation) = 0;
   /// Returns the lease of a range as this node last heard of it; nullopt if it is free, or if the
@@ -41,13 +43,14 @@ class OneRange final : public Ranges {
   /// `map` outlives it. `on_fenced` may be called more than once.
   OneRange(KeyMap& map, std::function<void()> on_fenced);
 
-  [[nodiscard]] RangeId RangeOf(KeyView) const override { return 0; }
+  [[nodiscard]] const Partition& partition() const override { return partition_; }
   void Run(RangeId range, RangeServer::Operation operation) override;
   [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
   [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {served_}; }
   void OnFenced(const ServedRange&) override { on_fenced_(); }
 
  private:
+  const Partition partition_ = IntervalPartition({});
   const RangeServer::Served served_;
   const std::function<void()> on_fenced_;
 };
@@ -58,7 +61,7 @@ class LeasedRanges final : public Ranges {
   /// `server` outlives it.
   explicit LeasedRanges(RangeServer& server) : server_(server) {}
 
-  [[nodiscard]] RangeId RangeOf(KeyView key) const override { return server_.RangeOf(key); }
+  [[nodiscard]] const Partition& partition() const override { return server_.partition(); }
   void Run(RangeId range, RangeServer::Operation operation) override {
     server_.Run(range, std::move(operation));
   }

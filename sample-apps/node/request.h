@@ -2,15 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "node/levels.h"
 #include "node/transaction.h"
 #include "resp/server/command.h"
 #include "resp/server/command_options.h"
+#include "stout/core/lease_table.h"
 #include "stout/core/types.h"
+#include "stout/key_map.h"
 
 namespace stout::node {
 
@@ -52,6 +56,16 @@ struct Request {
   std::vector<Request> queued;
   Transaction::Watched watched;
   bool aborted = false;  ///< a watched key has changed
+  /// @}
+
+  /// STOUT.PAGE
+  /// @{
+  RangeId range = 0;
+  KeyScan scan;
+  bool values = false;  ///< they are asked for
+  /// What it found: keys that exist, with their values if these are asked for.
+  std::vector<std::pair<std::string, std::string>> found;
+  std::optional<std::string> next;  ///< as KeyPage::next
   /// @}
 
   /// If the keys are in several ranges: the command for each key.

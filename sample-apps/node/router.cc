@@ -23,6 +23,7 @@
 #include "stout/completion.h"
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
+#include "stout/core/range_actions.h"
 
 namespace stout::node {
 namespace {
@@ -59,6 +60,8 @@ void Reset(Request& request) {
   request.displaced = request.aborted = false;
   request.error.clear();
   request.states.clear();
+  request.found.clear();
+  request.next.reset();
   for (Request& queued : request.queued) {
     queued.displaced = false;
     if (!queued.rejected) queued.error.clear();
@@ -107,6 +110,7 @@ void Router::Place(Request& request) {
         !request.watched.empty() || std::ranges::any_of(request.queued, &Request::on_keys);
     if (!on_keys) return;
   }
+  if (request.command->id == CommandId::kStoutPage) return AddPage(request);
   if (const auto range = RangeOf(request)) return Add(request, *range);
   switch (request.command->id) {
     case CommandId::kDel:
@@ -154,6 +158,20 @@ void Router::Add(Request& request, RangeId range) {
   group.left.push_back(&request);
   request.replies = &group.replies;
   for (Request& queued : request.queued) queued.replies = request.replies;
+}
+
+void Router::AddPage(Request& request) {
+  const Ranges& ranges = table_->ranges;
+  if (request.range >= ranges.partition().ranges) {
+    request.error = "ERR there is no such range";
+    return;
+  }
+  const bool members = table_->cluster != nullptr && table_->cluster->members != nullptr;
+  request.scan.tenant = request.tenant;
+  request.scan.wanted = [&ranges, range = request.range, members](KeyView key) {
+    return ranges.RangeOf(key) == range && !(members && key.starts_with(internal::kInternalKeys));
+  };
+  Add(request, request.range);
 }
 
 void Router::Split(Request& request) {

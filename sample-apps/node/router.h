@@ -65,6 +65,7 @@ class Router {
   void NoteWrites(const Group& group, Epoch owner);
   [[nodiscard]] std::optional<RangeId> RangeOf(const Request& request) const;
   void Add(Request& request, RangeId range);
+  void AddPage(Request& request);
   void Split(Request& request);
   void Join(Request& request);
 

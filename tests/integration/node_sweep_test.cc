@@ -65,7 +65,7 @@ class PutsAfterwards final : public Ranges {
  public:
   PutsAfterwards(Ranges& ranges, KeyMap& map) : ranges_(ranges), map_(map) {}
 
-  [[nodiscard]] RangeId RangeOf(KeyView key) const override { return ranges_.RangeOf(key); }
+  [[nodiscard]] const Partition& partition() const override { return ranges_.partition(); }
   void Run(RangeId range, RangeServer::Operation operation) override {
     ranges_.Run(
         range, [this, operation = std::move(operation)](const RangeServer::Served& served) mutable {

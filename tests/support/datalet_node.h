@@ -43,11 +43,14 @@ class DataletNode {
  private:
   class NoRanges final : public node::Ranges {
    public:
-    [[nodiscard]] RangeId RangeOf(KeyView) const override { return 0; }
+    [[nodiscard]] const Partition& partition() const override { return partition_; }
     void Run(RangeId, RangeServer::Operation operation) override { operation(nullptr); }
     [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
     [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {}; }
     void OnFenced(const ServedRange&) override {}
+
+   private:
+    const Partition partition_ = IntervalPartition({});
   };
 
   boost::asio::io_context context_{1};
