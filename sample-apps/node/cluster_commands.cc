@@ -67,8 +67,18 @@ const Cluster* ClusterOf(const resp::Call& call) {
   return cluster;
 }
 
-void Slots(const resp::Call& call) {
+// As ClusterOf. No client that routes by slots may hear of ranges that are intervals.
+const Cluster* ClusterWithSlots(const resp::Call& call) {
   const Cluster* const cluster = ClusterOf(call);
+  if (cluster == nullptr || !cluster->server.partition().intervals()) return cluster;
+  call.reply.Error(
+      "ERR the ranges of this deployment are intervals of keys (--partition), not slots: use any "
+      "node as a Redis without cluster; it forwards");
+  return nullptr;
+}
+
+void Slots(const resp::Call& call) {
+  const Cluster* const cluster = ClusterWithSlots(call);
   if (cluster == nullptr) return;
   const auto spans = OwnedSlots(*cluster->server.table());
   call.reply.ArrayHeader(spans.size());
@@ -86,7 +96,7 @@ void Slots(const resp::Call& call) {
 }
 
 void Shards(const resp::Call& call) {
-  const Cluster* const cluster = ClusterOf(call);
+  const Cluster* const cluster = ClusterWithSlots(call);
   if (cluster == nullptr) return;
   const auto table = cluster->server.table();
   std::map<std::string, std::vector<Span>> nodes;
@@ -131,7 +141,8 @@ void Nodes(const resp::Call& call) {
     fmt::format_to(out, "{} {}:{}@0 {}master - 0 0 0 connected", NodeId(member), host, port,
                    member == cluster->self ? "myself," : "");
     for (const Span& span : spans) {
-      if (span.owner.address == member) fmt::format_to(out, " {}-{}", span.first, span.last);
+      if (span.owner.address == member && !cluster->server.partition().intervals())
+        fmt::format_to(out, " {}-{}", span.first, span.last);
     }
     text += '\n';
   }

@@ -29,6 +29,9 @@ constexpr std::size_t kRequestRoom = 4096;
 /// Enough for 48 other nodes: each has up to 16 connections for commands, and 5 for the datalet.
 constexpr std::size_t kServerConnections = 1024;
 
+// The default of --partition.
+constexpr std::string_view kSlots = "slots";
+
 // A page of a scan, whose last value may go beyond.
 constexpr std::size_t kPageRoom = std::size_t{8} << 20;
 
@@ -80,6 +83,14 @@ void AddOptions(CLI::App& app, Config& config) {
   options.Count("--ranges", config.ranges, 1, redis::kSlots,
                 "Ranges that the 16384 slots are divided into. All nodes have the same number, "
                 "which never changes");
+  options
+      .Text("--partition", config.partition_name,
+            "slots, or range:KEY,KEY,...: each range is an interval of keys instead, so that "
+            "STOUT.RANGE asks few nodes. KEY is the first key of a further range; write ',', '%' "
+            "and all but printable ASCII as %XX. Clients of Redis Cluster cannot route by it. All "
+            "nodes have the same, which never changes",
+            "PARTITION")
+      ->default_str("slots, or with --datalet what the deployment has");
   options.Time("--lease-ttl", config.lease_ttl,
                "A node that is silent for this time loses its ranges to other nodes");
   options.Time("--handover-timeout", config.handover_timeout,
@@ -151,6 +162,21 @@ void AddOptions(CLI::App& app, Config& config) {
                "Time between two searches of the store for expired keys, which are then deleted");
 }
 
+// Checks --partition. Returns the problem, or "".
+std::string CompletePartition(const CLI::App& app, Config& config) {
+  if (config.partition_name.empty() || config.partition_name == kSlots) return "";
+  Diagnostics why;
+  const auto partition = ParseIntervals(config.partition_name, &why);
+  if (!partition) return "--partition: " + why.message;
+  if (config.join.empty()) return "--partition needs --join: a node that is alone has one range";
+  if (app.count("--ranges") > 0 && config.ranges != partition->ranges) {
+    return fmt::format("--partition has {} ranges: leave --ranges out", partition->ranges);
+  }
+  config.ranges = partition->ranges;
+  config.cluster.partition = partition->name;
+  return "";
+}
+
 // Checks what depends on --datalet. Returns the problem, or "".
 std::string CompleteMembers(const CLI::App& app, Config& config) {
   if (config.store.empty() == config.datalet.empty()) {
@@ -177,7 +203,13 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
       return "--datalet-id: " + *why;
   }
   config.cluster.ranges = config.ranges;
-  config.given = program::GivenSettings(app, config.cluster);
+  config.given = [given = program::GivenSettings(app, config.cluster), mine = config.cluster,
+                  any = config.partition_name.empty()](ClusterConfig& kept) {
+    const std::string partition = kept.partition;
+    given(kept);
+    if (any && ParseIntervals(partition)) kept.partition = partition;
+    if (IsIntervals(mine.partition)) kept.ranges = mine.ranges;
+  };
   config.mode_given = app.count("--mode") > 0;
   return "";
 }
@@ -196,6 +228,7 @@ std::string Complete(const CLI::App& app, Config& config) {
     return "--max-batch-bytes must exceed --max-value by 1KiB: raise the former or lower the "
            "latter";
   }
+  if (std::string wrong = CompletePartition(app, config); !wrong.empty()) return wrong;
   if (std::string wrong = CompleteMembers(app, config); !wrong.empty()) return wrong;
   if (!config.datalet.empty() && config.limits.max_replies < commands.max_bulk + kPageRoom) {
     return "--max-replies must exceed --max-value by 8MiB, because owners read this node's datalet "
@@ -239,6 +272,11 @@ Config::Config() {
   listen.port = kDefaultPort;
   threads = 1;
   limits.commands.max_bulk = std::size_t{4} << 20;
+}
+
+Partition Config::partition() const {
+  return IsIntervals(cluster.partition) ? *ParseIntervals(cluster.partition)
+                                        : SlotPartition(ranges);
 }
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& config) {

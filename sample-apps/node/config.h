@@ -13,6 +13,7 @@
 #include "program/tenant_options.h"
 #include "resp/server/service.h"
 #include "resp/server/tls.h"
+#include "stout/adapters/partition.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
@@ -40,6 +41,7 @@ struct Config : program::ServiceConfig {
   bool mode_given = false;
   program::Address advertise{.host = ""};  ///< no host: the address at which it listens
   RangeId ranges = 16;
+  std::string partition_name;  ///< as given; empty: slots, or what the deployment has
   Duration lease_ttl = std::chrono::seconds(10);
   Duration handover_timeout = std::chrono::seconds(10);
   std::string password;                     ///< empty: clients need none
@@ -52,6 +54,9 @@ struct Config : program::ServiceConfig {
   resp::ConnectionLimits limits;
   resp::TlsFiles tls;
   Duration sweep_interval = std::chrono::minutes(1);
+
+  /// Requires a valid name in `cluster`.
+  [[nodiscard]] Partition partition() const;
 };
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.

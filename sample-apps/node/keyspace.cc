@@ -80,7 +80,7 @@ WriteBackMapOptions MapOptions(const Config& config) {
 }
 
 RangeServerOptions ServerOptions(const Config& config) {
-  return {.partition = SlotPartition(config.ranges),
+  return {.partition = config.partition(),
           .ttl = config.lease_ttl,
           .farewell = kFarewell,
           .handover_timeout = config.handover_timeout};
@@ -180,7 +180,7 @@ std::unique_ptr<Keyspace> MakeMember(const asio::any_io_executor& keys,
       keys, *leases, agreed,
       MemberRangesOptions{
           .scope = config.scope,
-          .partition = SlotPartition(agreed.ranges),
+          .partition = config.partition(),
           .map = {.engine = map.engine, .cache_bytes = map.cache_bytes, .tenants = map.tenants},
           .open = std::move(open)});
   MemberRanges* const members = source.get();

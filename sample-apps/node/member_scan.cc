@@ -199,7 +199,7 @@ MemberScan::MemberScan(Partition partition, Scope scope, Records records, StoreO
 
 std::unique_ptr<MemberScan> MakeScan(const Config& config, const Cluster& cluster) {
   return std::make_unique<MemberScan>(
-      SlotPartition(config.ranges), config.scope,
+      config.partition(), config.scope,
       [&cluster] { return cluster.server.joined() ? cluster.members->records() : nullptr; },
       [&cluster](const std::string& id) { return cluster.members->StoreOf(id); },
       [&cluster] { return cluster.self; });

@@ -209,6 +209,7 @@ asio::awaitable<std::string> TableCommands::Create(Request& request) {
   if (!co_await ReadRecords(registry, request, records)) co_return "";
   ClusterConfig config = records.config ? records.config->value : ClusterConfig();
   config.ranges = ClusterConfig().ranges;
+  config.partition = ClusterConfig().partition;
   request.error = ReadSettings(request.arguments.subspan(3), config);
   if (!request.error.empty()) co_return "";
   const bool taken = records.tables.contains(name);

@@ -157,6 +157,7 @@ void Tables::Open(Found found) {
   auto opened = std::make_unique<Opened>(Opened{.config = shared_.config});
   opened->config.scope += '/' + found.id;
   opened->config.ranges = found.config.ranges;
+  opened->config.cluster.partition = found.config.partition;
   if (shared_.datalet != nullptr) {
     opened->own = std::make_unique<KeyPrefixStore>(
         std::shared_ptr<Store>(std::shared_ptr<void>(), shared_.datalet),

@@ -1,8 +1,11 @@
 // STOUT.RANGE of a node that is alone: arguments, deadlines of values, and limits.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "node/config.h"
+#include "stout/core/registry_table.h"
 #include "tests/integration/timed_node.h"
 #include "tests/support/catch.h"
 
@@ -77,6 +80,45 @@ TEST_CASE("STOUT.RANGE ends an answer after 4 MiB, and goes on", "[node][range]"
   CHECK(sizes == std::vector<std::size_t>{4, 4, 1});
   world.store.scan_fails = true;
   CHECK(world.Do({"STOUT.RANGE", "", ""}).starts_with("-TRYAGAIN not done"));
+}
+
+// Returns the exit code of a command line that is refused; its reason is printed.
+std::optional<int> Parse(std::vector<const char*> words, Config& config) {
+  words.insert(words.begin(), {"stout-node", "--join", "etcd://127.0.0.1:1/kv"});
+  return ParseCommandLine(static_cast<int>(words.size()), words.data(), config);
+}
+
+TEST_CASE("a node is refused a partition that its deployment does not have", "[node][range]") {
+  const ClusterConfig kept{.partition = "range:b,c", .ranges = 3};
+  // Returns true if a node with these words joins a deployment with `theirs`.
+  const auto joins = [](const std::vector<const char*>& words, const ClusterConfig& theirs) {
+    std::vector<const char*> all = {"--datalet", "memory:"};
+    all.insert(all.end(), words.begin(), words.end());
+    Config config;
+    CHECK_FALSE(Parse(all, config));
+    ClusterConfig asked = theirs;
+    config.given(asked);
+    return !WhyRefused(asked, theirs);
+  };
+  CHECK(joins({}, kept));
+  CHECK(joins({"--partition", "range:b,c"}, kept));
+  CHECK(joins({"--partition", "range:%62,c", "--ranges", "3"}, kept));
+  CHECK_FALSE(joins({"--partition", "range:b,d"}, kept));
+  CHECK_FALSE(joins({"--partition", "range:b"}, kept));
+  CHECK_FALSE(joins({"--partition", "slots"}, kept));
+  CHECK_FALSE(joins({"--ranges", "4"}, kept));
+  CHECK(joins({}, {}));
+  CHECK(joins({"--partition", "slots"}, {}));
+  CHECK_FALSE(joins({"--partition", "range:b,c"}, {}));
+  CHECK_FALSE(joins({}, {.partition = "hash/documents"}));
+  Config config;
+  CHECK_FALSE(Parse({"--datalet", "memory:", "--partition", "range:b,%63"}, config));
+  CHECK(config.cluster.partition == "range:b,c");
+  CHECK(config.ranges == 3);
+  CHECK(config.partition().RangeOf("bb") == 1);
+  for (const char* const wrong : {"range:c,b", "range:b,", "other"})
+    CHECK(Parse({"--store", "postgres://h/d", "--partition", wrong}, config));
+  CHECK(Parse({"--datalet", "memory:", "--partition", "range:b", "--ranges", "3"}, config));
 }
 
 }  // namespace

@@ -230,7 +230,9 @@ struct Fleet {
 
 TEST_CASE("STOUT.RANGE equals a sorted map through two nodes, while ranges move",
           "[node][range][members]") {
-  const Fleet fleet({"--ranges", "4"});
+  const bool intervals = GENERATE(true, false);
+  CAPTURE(intervals);
+  const Fleet fleet(intervals ? Words{"--partition", "range:a%00,b,ca"} : Words{"--ranges", "4"});
   RespClient client(fleet.ports()[0]);
   std::uint64_t moves = 0;
   Histories histories(fleet.ports(), [&](std::uint64_t seed) {
@@ -240,8 +242,29 @@ TEST_CASE("STOUT.RANGE equals a sorted map through two nodes, while ranges move"
     CHECK(client.Do({"STOUT.MOVE", range, fmt::format("127.0.0.1:{}", port)}) == "+OK");
   });
   CHECK(Eventually([&] { return client.Do({"GET", "x"}) == "(nil)"; }));
-  Check(histories, 5000, Count());
-  CHECK(moves >= Count() / 8);
+  Check(histories, intervals ? 4000 : 5000, Count() / 2);
+  CHECK(moves >= Count() / 16);
+}
+
+TEST_CASE("ranges that are intervals of keys have no slots", "[node][range][members]") {
+  const Fleet fleet({"--partition", "range:b"});
+  RespClient client(fleet.ports()[1]);
+  CHECK(Eventually([&] { return client.Do({"MGET", "a", "b"}) == "[(nil), (nil)]"; }));
+  for (const char* const command : {"SLOTS", "SHARDS"}) {
+    CHECK(client.Do({"CLUSTER", command}).starts_with("-ERR the ranges of this deployment"));
+  }
+  const std::string nodes = client.Do({"CLUSTER", "NODES"});
+  CHECK(nodes.find(fmt::format("127.0.0.1:{}", fleet.ports()[0])) != std::string::npos);
+  CHECK(nodes.find("0-") == std::string::npos);
+  // Nobody is sent to another node.
+  for (const char* const key : {"a", "b"}) {
+    CHECK(client.Do({"SET", key, key}) == "+OK");
+  }
+  CHECK(client.Do({"STOUT.RANGE", "", "", "VALUES"}) == "[$, [$a, $a, $b, $b]]");
+  CHECK(client.Do({"STOUT.RANGE", "", "", "LIMIT", "1"}) == std::string("[$a\0, [$a]]", 11));
+  CHECK(client.Do({"MSET", "a", "1", "b", "1"}).starts_with("-CROSSSLOT"));
+  CHECK(client.Do({"STOUT.PAGE", "0", "", "", "10", "0"}) ==
+        "-ERR STOUT.PAGE is for nodes of a deployment");
 }
 
 TEST_CASE("a store that does not scan in byte order is named", "[node][range]") {

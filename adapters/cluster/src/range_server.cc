@@ -89,7 +89,7 @@ void RangeServer::Open(const std::string& address) {
 void RangeServer::OnRefused(ErrorCode ec) {
   spdlog::error(
       "the lease service refuses this server: {}; start every server of the deployment with the "
-      "same --ranges",
+      "same --ranges and --partition",
       ec.message());
   refused_ = true;
   refusal_ = service_.WatchTable([member = member()](const LeaseTable& table) {
