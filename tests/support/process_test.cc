@@ -1,11 +1,8 @@
 #include "tests/support/process.h"
 
-#include <atomic>
 #include <filesystem>
-#include <future>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -41,20 +38,6 @@ TEST_CASE("a program can neither write to files nor is it ended while its disk i
   CHECK(writer.Running());
   writer.FillDisk(false);
   CHECK(Eventually([&] { return written(file); }));
-}
-
-// Each from a new thread, which has not yet got any memory of its own from the allocator.
-TEST_CASE("a program starts while other threads allocate") {
-  std::atomic<bool> done = false;
-  std::vector<std::jthread> others;
-  for (int i = 0; i < 4; ++i) {
-    others.emplace_back([&] {
-      while (!done) std::jthread([] { std::vector<std::string>(100, std::string(100, 'x')); });
-    });
-  }
-  const auto run = [] { return RunToEnd({"true"}); };
-  for (int i = 0; i < 500; ++i) CHECK(std::async(std::launch::async, run).get().empty());
-  done = true;
 }
 
 }  // namespace
