@@ -30,9 +30,9 @@ using Catch::Contains;
 // For TEMPLATE_TEST_CASE, which names its cases after the types.
 #ifdef STOUT_HAS_POSTGRES
 using Postgres = RemoteStoreFixture<PostgresServer>;
-#define STOUT_TEST_POSTGRES , Postgres
+#define STOUT_REMOTE_POSTGRES , Postgres
 #else
-#define STOUT_TEST_POSTGRES
+#define STOUT_REMOTE_POSTGRES
 #endif
 #ifdef STOUT_HAS_REDIS
 using Redis = RemoteStoreFixture<RedisServer>;
@@ -40,9 +40,9 @@ class PlainRedis : public Redis {
  public:
   PlainRedis() : Redis("mode=plain") {}
 };
-#define STOUT_TEST_REDIS , Redis, PlainRedis
+#define STOUT_REMOTE_REDIS , Redis, PlainRedis
 #else
-#define STOUT_TEST_REDIS
+#define STOUT_REMOTE_REDIS
 #endif
 #ifdef STOUT_HAS_BLOWFISH
 // One shard, because here one connection must meet the faults of the network.
@@ -51,12 +51,12 @@ class OneShard : public BlowfishServer {
   OneShard() : BlowfishServer(1) {}
 };
 using Blowfish = RemoteStoreFixture<OneShard>;
-#define STOUT_TEST_BLOWFISH , Blowfish
+#define STOUT_REMOTE_BLOWFISH , Blowfish
 #else
-#define STOUT_TEST_BLOWFISH
+#define STOUT_REMOTE_BLOWFISH
 #endif
 #define STOUT_TEST_REMOTE_STORES \
-  STOUT_TEST_TYPES(void STOUT_TEST_POSTGRES STOUT_TEST_REDIS STOUT_TEST_BLOWFISH)
+  STOUT_TEST_TYPES(void STOUT_REMOTE_POSTGRES STOUT_REMOTE_REDIS STOUT_REMOTE_BLOWFISH)
 
 TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
                    STOUT_TEST_REMOTE_STORES) {
