@@ -187,6 +187,17 @@ TEST_CASE("a member that returns under its owner gets only what it lacks", "[kee
   CHECK(range.Next<range::Copy>().items.front().key == "stout:datalet:0");
 }
 
+// Such as a change that another member refused, of which only this one missed that it was undone.
+TEST_CASE("a target's own newer state of this epoch is overwritten, at all members", "[keeper]") {
+  Range range(1);
+  range.BeginFill();
+  range.Scanned(1, {{"undone", {true, "", {5, 4}}}});
+  const auto settle = range.Next<range::Settle>();
+  range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {5, 1}}, range.now);
+  const auto change = range.Next<range::Change>();
+  CHECK(change == range::Change{change.attempt, "undone", {true, "v", {5, 1}}});
+}
+
 TEST_CASE("a copy has each key once, although a scan may find it twice", "[keeper]") {
   Range range(1);
   range.BeginFill();

@@ -233,6 +233,8 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now
     Change(index, item.target);
   } else if (stamp == Stamp{} && !state.found) {
     if (item.target.found) Change(index, {});
+  } else if (item.target.stamp.epoch == set_.epoch() && item.target.stamp > stamp) {
+    Change(index, state);  // a copy would lose
   } else {
     AddCopy(item.key, state);
   }
