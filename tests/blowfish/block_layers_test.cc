@@ -82,7 +82,7 @@ TEST_CASE("block layers are added and removed, and tell beforehand what that tak
     CHECK_FALSE(layers.filling());
     const std::uint64_t took = layers.bytes() - sizes.back();
     CHECK(next >= took);
-    CHECK(next <= took + 4096);
+    CHECK(next <= took + 2 * 4096 + 9 * count);
     sizes.push_back(layers.bytes());
     CHECK(layers.layers() + 1 == sizes.size());
   }
@@ -145,11 +145,49 @@ TEST_CASE("a block has its own bytes while layers come and go and blocks displac
         if (layers.Peek(block) == nullptr)
           blocks.Write(layers.InsertIfRoom(block, blocks.SizeOf(block)), block);
         break;
+      case 3: {
+        // New layers are filled beside the others, which are used meanwhile.
+        BlockLayers next = layers.Next();
+        const std::size_t more = 1 + random.Below(3);
+        const std::uint64_t expected = layers.next_bytes(more);
+        for (std::size_t layer = 0; layer < more; ++layer) next.Add();
+        CHECK(next.bytes() <= expected + (expected == 0) * (8 + 4096));
+        for (int j = 0; j < 200; ++j) {
+          const std::uint64_t other = random.Below(blocks.size());
+          if (next.filling() && !next.Has(other))
+            blocks.Write(next.InsertIfRoom(other, blocks.SizeOf(other)), other);
+          found += blocks.Read(layers, random.Below(blocks.size()));
+        }
+        const std::size_t count = next.layers();
+        layers.Join(std::move(next));
+        CHECK(layers.layers() == count);
+        break;
+      }
       default:
         found += blocks.Read(layers, block);
     }
   }
   CHECK(found > 0);
+}
+
+TEST_CASE("layers that are filled beside others have the blocks that those lack",
+          "[block_layers]") {
+  const Blocks blocks(std::vector<std::size_t>(4000, 100));
+  BlockLayers layers(blocks.shape());
+  REQUIRE(layers.Add());  // room for 500
+  for (std::uint64_t block = 0; block < 400; ++block) (void)blocks.Read(layers, 2 * block);
+  BlockLayers next = layers.Next();
+  REQUIRE(next.Add());
+  for (std::uint64_t block = 0; block < blocks.size() && next.filling(); ++block) {
+    if (!next.Has(block)) blocks.Write(next.InsertIfRoom(block, blocks.SizeOf(block)), block);
+  }
+  layers.Join(std::move(next));
+  std::uint64_t found = 0;
+  for (std::uint64_t block = 0; block < 800; ++block) found += layers.Peek(block) != nullptr;
+  CHECK(found == 800);
+  // A new block displaces one of the old layer, which is the older one.
+  (void)blocks.Read(layers, 3999);
+  for (std::uint64_t block = 1; block < 800; block += 2) CHECK(layers.Peek(block) != nullptr);
 }
 
 TEST_CASE("blocks that are read once do not displace those that are read often", "[block_layers]") {

@@ -321,8 +321,22 @@ TEST_CASE("a layered sampled array does what its model does", "[lsa]") {
         REQUIRE(array.bytes() == bytes);
         break;
       }
-      case 5:
+      case 5: {
+        // New layers are filled beside the array, which goes on meanwhile.
+        LayeredSampledArray next = array.Next();
+        for (std::uint64_t layers = random.Below(4); layers > 0; --layers)
+          REQUIRE(next.Add() == model.Add());
+        for (int i = 0; i < 100; ++i) {
+          const std::uint64_t at = RandomIndex(random, shape);
+          const std::uint64_t entry = ValueOf(at, shape.width);
+          const bool lacked = next.Fill(at, entry) || array.Fill(at, entry);
+          REQUIRE(lacked == model.Fill(at, entry));
+        }
+        array.Join(std::move(next));
+        break;
+      }
       case 6:
+      case 7:
         REQUIRE(UnpacksAsInTheModel(random, array, model));
         break;
       default:

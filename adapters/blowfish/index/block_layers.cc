@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace stout::blowfish {
@@ -33,16 +34,17 @@ BlockLayers::BlockLayers(const Shape& shape) : shape_(shape) {
 }
 
 std::uint64_t BlockLayers::bytes() const {
-  std::uint64_t bytes = entries_.capacity() * sizeof(Entry*);
+  std::uint64_t bytes = entries_.capacity() * sizeof(Entry*) + elsewhere_.capacity() / 8;
   for (const ZeroedWords& layer : layers_) bytes += layer.bytes();
   return bytes;
 }
 
-std::uint64_t BlockLayers::next_bytes() const {
-  if (layers() == segments_with_.size()) return 0;
-  const std::uint64_t entries = layers_.empty() ? shape_.blocks * sizeof(Entry*) : 0;
-  const std::uint64_t segments = segments_with_[layers()] - segments_.size();
-  return segments * segment_bytes_ + kPageBytes + entries;
+std::uint64_t BlockLayers::next_bytes(std::size_t count) const {
+  const std::size_t most = std::min(layers() + count, segments_with_.size());
+  if (layers() == most) return 0;
+  const std::uint64_t segments = SegmentsWith(most) - SegmentsWith(layers());
+  const std::uint64_t tables = shape_.blocks * sizeof(Entry*) + shape_.blocks / 8;
+  return segments * segment_bytes_ + (most - layers() + 1) * kPageBytes + tables;
 }
 
 std::uint64_t BlockLayers::finest_bytes() const {
@@ -53,7 +55,7 @@ std::uint64_t BlockLayers::finest_bytes() const {
 bool BlockLayers::Add() {
   if (layers() == segments_with_.size()) return false;
   const std::size_t segments = segments_with_[layers()];
-  const std::size_t more = segments - segments_.size();
+  const std::size_t more = segments - SegmentsWith(layers());
   ZeroedWords memory(more * segment_bytes_ / sizeof(std::uint64_t));
   layers_.reserve(segments_with_.size());
   segments_.reserve(segments);
@@ -62,16 +64,48 @@ bool BlockLayers::Add() {
   layers_.push_back(std::move(memory));
   BeginWithOldest();
   for (std::size_t i = 0; i < more; ++i, begin += segment_bytes_)
-    segments_.push_back({begin, layers_.size() - 1, 0});
+    segments_.push_back({begin, layers() - 1, 0});
   filling_ = true;
   return true;
+}
+
+BlockLayers BlockLayers::Next() const {
+  BlockLayers next(shape_);
+  next.first_layer_ = layers();
+  next.present_ = present_;
+  next.elsewhere_.reserve(entries_.size());
+  for (const Entry* const entry : entries_) next.elsewhere_.push_back(entry != nullptr);
+  return next;
+}
+
+void BlockLayers::Join(BlockLayers next) {
+  if (next.layers_.empty()) return;
+  BeginWithOldest();
+  current_ = segments_.size() + next.current_;
+  // Add() has reserved room for all of them.
+  next.segments_.insert(next.segments_.begin(), segments_.begin(), segments_.end());
+  segments_ = std::move(next.segments_);
+  next.layers_.insert(next.layers_.begin(), std::make_move_iterator(layers_.begin()),
+                      std::make_move_iterator(layers_.end()));
+  layers_ = std::move(next.layers_);
+  if (entries_.empty()) {
+    entries_ = std::move(next.entries_);
+    present_ = next.present_;
+  } else {
+    for (std::uint64_t block = 0; block < entries_.size(); ++block) {
+      if (entries_[block] != nullptr || next.entries_[block] == nullptr) continue;
+      entries_[block] = next.entries_[block];
+      ++present_;
+    }
+  }
+  filling_ = next.filling_;
 }
 
 bool BlockLayers::Remove() {
   if (layers_.empty()) return false;
   BeginWithOldest();
   std::erase_if(segments_, [&](const Segment& segment) {
-    if (segment.layer != layers_.size() - 1) return false;
+    if (segment.layer != layers() - 1) return false;
     Forget(segment);
     return true;
   });
@@ -83,7 +117,7 @@ bool BlockLayers::Remove() {
 }
 
 void BlockLayers::BeginWithOldest() {
-  if (segments_.empty()) return;
+  if (segments_.empty() || segments_[current_].used == 0) return;  // No block has come yet.
   const auto oldest = segments_.begin() + static_cast<std::ptrdiff_t>(current_) + 1;
   std::rotate(segments_.begin(), oldest, segments_.end());
   current_ = segments_.size() - 1;
@@ -130,7 +164,9 @@ void BlockLayers::ForEachEntry(const Segment& segment, Visit visit) {
 void BlockLayers::Thin(Segment& segment) {
   const std::uint64_t most = segment_bytes_ / 4 * 3;
   std::array<std::uint64_t, kMostUses + 1> room_by_uses = {};
-  ForEachEntry(segment, [&](const Entry* entry) { room_by_uses[entry->uses] += entry->room; });
+  ForEachEntry(segment, [&](const Entry* entry) {
+    if (IsLive(*entry)) room_by_uses[entry->uses] += entry->room;
+  });
   std::uint32_t least_uses = kMostUses;  // that a block needs to stay
   std::uint64_t room = room_by_uses[least_uses];
   while (least_uses > 1 && room + room_by_uses[least_uses - 1] <= most)
@@ -139,7 +175,7 @@ void BlockLayers::Thin(Segment& segment) {
   std::size_t kept = 0;
   ForEachEntry(segment, [&](Entry* entry) {
     const std::size_t size = entry->room;
-    if (entry->uses < least_uses || kept + size > most) {
+    if (!IsLive(*entry) || entry->uses < least_uses || kept + size > most) {
       return Forget(*entry);
     }
     --entry->uses;
@@ -156,6 +192,7 @@ void BlockLayers::Forget(const Segment& segment) {
 }
 
 void BlockLayers::Forget(const Entry& entry) {
+  if (!IsLive(entry)) return;
   entries_[entry.block] = nullptr;
   --present_;
 }

@@ -37,12 +37,17 @@ namespace stout::blowfish {
 ///
 /// With Zipf's law it finds about as many blocks as a SegmentedLru, see block_layers_test.cc.
 ///
+/// A Next() is filled on another thread, and then joins these layers as their newest segments. A
+/// block that has come to both meanwhile is used where it was, and its copy goes when the ring
+/// comes by.
+///
 /// Space: a layer, and a pointer for each block. 16 bytes a block, and a sixteenth of each segment
 ///   for what does not fit at its end, are in the layers.
 /// Cost: a find is a look-up in a table. An insertion moves at most three times its bytes, on
 ///   average. A removal takes as long as the kernel takes to have the memory back.
 /// Owner: it owns the memory.   Threads: one at a time.
-/// Errors: Add() throws std::bad_alloc, having changed nothing. All other members do not throw.
+/// Errors: Add() and Next() throw std::bad_alloc, having changed nothing. All other members do not
+///   throw.
 /// Source: GCLOCK (Smith, "Sequentiality and Prefetching in Database Systems", 1978); its segments
 ///   are those of a log-structured file system.
 class BlockLayers {
@@ -71,12 +76,18 @@ class BlockLayers {
 
   /// The same as in LayerLadder.
   /// @{
-  [[nodiscard]] std::size_t layers() const { return layers_.size(); }
+  [[nodiscard]] std::size_t layers() const { return first_layer_ + layers_.size(); }
   [[nodiscard]] std::uint64_t bytes() const;
-  [[nodiscard]] std::uint64_t next_bytes() const;
+  [[nodiscard]] std::uint64_t next_bytes(std::size_t count = 1) const;
   [[nodiscard]] std::uint64_t finest_bytes() const;
   bool Add();
   bool Remove();
+  /// @}
+
+  /// The same as in LayeredSampledArray. A Next() takes no block that these layers have now.
+  /// @{
+  [[nodiscard]] BlockLayers Next() const;
+  void Join(BlockLayers next);
   /// @}
 
   /// Returns true if InsertIfRoom() could help: the last layer was added, and the room was not used
@@ -92,6 +103,11 @@ class BlockLayers {
   [[nodiscard]] const char* Peek(std::uint64_t block) const {
     const Entry* const entry = layers_.empty() ? nullptr : entries_[block];
     return entry != nullptr ? ValuesOf(entry) : nullptr;
+  }
+
+  /// Returns true if the block is here, or was there in the layers that this is a Next() of.
+  [[nodiscard]] bool Has(std::uint64_t block) const {
+    return Peek(block) != nullptr || (!elsewhere_.empty() && elsewhere_[block]);
   }
 
   /// Returns room for the values of a block that is not here, which the caller writes. The block is
@@ -127,7 +143,13 @@ class BlockLayers {
     return reinterpret_cast<const char*>(entry + 1);
   }
   [[nodiscard]] char* Insert(std::uint64_t block, std::size_t size, bool displace);
-  // Makes the oldest segment the first of the ring, and the current one the last.
+  // Segments that this number of layers has.
+  [[nodiscard]] std::size_t SegmentsWith(std::size_t layers) const {
+    return layers == 0 ? 0 : segments_with_[layers - 1];
+  }
+  // Returns false if the entry is a copy of a block that is elsewhere in the ring.
+  [[nodiscard]] bool IsLive(const Entry& entry) const { return entries_[entry.block] == &entry; }
+  // Makes the oldest segment the first of the ring, and the current one the last, if it has blocks.
   void BeginWithOldest();
   // Displaces the least used blocks of a segment, at least a quarter of its bytes.
   void Thin(Segment& segment);
@@ -139,6 +161,8 @@ class BlockLayers {
   const Shape shape_;
   std::uint64_t segment_bytes_ = 0;
   std::vector<std::size_t> segments_with_;  // by number of layers, from 1 on
+  std::size_t first_layer_ = 0;             // number of those that this is a Next() of
+  std::vector<bool> elsewhere_;             // the blocks that these had
   std::vector<ZeroedWords> layers_;         // each the memory of some segments
   std::vector<Entry*> entries_;             // of each block, null if it is not here
   std::vector<Segment> segments_;           // the ring

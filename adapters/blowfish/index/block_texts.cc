@@ -84,7 +84,7 @@ void BlockTexts::Reader::FillLayers(std::uint32_t first, std::uint32_t last) {
   Block block = texts_.BlockOf(first);
   while (filled_layers_->filling()) {
     const std::span<const std::byte> in_file = texts_.InFile(block);
-    if (in_file.size() < block.size && filled_layers_->Peek(block.number) == nullptr) {
+    if (in_file.size() < block.size && !filled_layers_->Has(block.number)) {
       char* const room = filled_layers_->InsertIfRoom(block.number, block.size);
       if (room != nullptr) Unpack(in_file, room, block.size);
     }

@@ -118,7 +118,8 @@ class BlockTexts::Reader {
     for (const std::size_t i : order_) visit(i, Get(records[i]));
   }
 
-  /// Inserts the blocks of the records [first, last) into the layers, as far as these have room.
+  /// Inserts the blocks of the records [first, last) into the layers, as far as these have room and
+  /// lack them.
   /// Requires layers to insert into.
   void FillLayers(std::uint32_t first, std::uint32_t last);
 

@@ -12,6 +12,7 @@ LayeredSampledArray::LayeredSampledArray(const SampleShape& shape)
       columns_(shape.columns),
       finest_(shape.coarsest_implied ? shape.coarsest() : 0) {
   assert(shape.Valid());
+  layers_.reserve(shape.coarsest_exponent + 1);
 }
 
 LayeredSampledArray::LayerWords LayeredSampledArray::WordsOfLayer(const SampleShape& shape,
@@ -49,6 +50,22 @@ bool LayeredSampledArray::Add() {
   finest_ = added.distance;
   NoteFilling();
   return true;
+}
+
+LayeredSampledArray LayeredSampledArray::Next() const {
+  LayeredSampledArray next(shape_);
+  next.finest_ = finest_;
+  return next;
+}
+
+void LayeredSampledArray::Join(LayeredSampledArray next) {
+  for (Layer& layer : next.layers_) {
+    shape_.ForEachColumn(
+        layer.distance, [&](std::uint32_t ordinal) { columns_[ordinal] = next.columns_[ordinal]; });
+    layers_.push_back(std::move(layer));
+  }
+  finest_ = next.finest_;
+  NoteFilling();
 }
 
 bool LayeredSampledArray::Remove() {

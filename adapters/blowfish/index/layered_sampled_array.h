@@ -70,8 +70,9 @@ struct LayerInfo {
 /// one more load, of the bitmap.
 /// Adding a layer takes microseconds whatever its size. Removing it takes as long as the kernel
 /// takes to have the memory back.
-/// Threads: one at a time. In a server this is the worker of the shard.
-/// Errors: the constructor, Add and Layers throw std::bad_alloc, having changed nothing.
+/// Threads: one at a time. In a server this is the worker of the shard, and for a Next() the thread
+///   that fills it.
+/// Errors: the constructor, Add, Next and Layers throw std::bad_alloc, having changed nothing.
 /// Paper: BlowFish (NSDI'16), 3.1 "Layered Sampled Array"; Appendix A, Algorithms 1 and 2. A column
 /// without values takes the place of their ExistsLayer flag.
 class LayeredSampledArray {
@@ -83,6 +84,11 @@ class LayeredSampledArray {
 
   /// Adds the next layer below the finest one, empty. False: the finest has distance 1.
   bool Add();
+  /// Returns an array of the same shape, without entries, whose first layer will be the one below
+  /// the finest of this one. Layers can so be filled on another thread, and join this one later.
+  [[nodiscard]] LayeredSampledArray Next() const;
+  /// Takes over the layers of a Next(). Requires that no layer came or went since. Does not throw.
+  void Join(LayeredSampledArray next);
   /// Deletes the finest layer, and frees its memory. False: none exists, except the implied.
   bool Remove();
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "blowfish/index/record_reader.h"
+#include "blowfish/index/record_texts.h"
 
 namespace stout::blowfish {
 namespace {
@@ -24,27 +24,30 @@ RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet)
     : texts_(index, alphabet),
       speller_(alphabet),
       anchors_(index, alphabet),
-      records_at_(ShapeOf(records(), attributes())),
-      places_of_(ShapeOf(records(), attributes())) {}
+      layers_(ShapeOf(records(), attributes())) {}
 
-void RecordIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
+void RecordIndex::FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const {
   // In parts, so that the list of numbers stays small.
   constexpr std::uint32_t kPart = 1024;
   std::vector<std::uint32_t> records;
-  RecordReader reader(*this);
+  RecordTexts::Reader reader(texts());
   for (; first < last; first += records.size()) {
     records.resize(std::min(kPart, last - first));
     std::iota(records.begin(), records.end(), first);
-    reader.GetAll(records, [](std::size_t, std::string_view) {});
+    Teller teller(anchors_, layers);
+    reader.GetAll(
+        records, [](std::size_t, std::string_view) {},
+        [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
+    teller.Finish();
   }
 }
 
-RecordIndex::Lacking::Lacking(const RecordIndex& index) {
-  if (!index.Learns()) return;
+RecordIndex::Lacking::Lacking(const Anchors& anchors, const IndexLayers& layers) {
+  if (!layers.filling()) return;
   // The higher the ordinal, the higher the rows.
-  for (std::uint32_t ordinal = 1; ordinal <= index.anchors_.attributes(); ++ordinal) {
-    if (!index.records_at_.filling(ordinal) && !index.places_of_.filling(ordinal)) continue;
-    const RowRange rows = index.anchors_.RowsOf(ordinal);
+  for (std::uint32_t ordinal = 1; ordinal <= anchors.attributes(); ++ordinal) {
+    if (!layers.searches.filling(ordinal) && !layers.reads.filling(ordinal)) continue;
+    const RowRange rows = anchors.RowsOf(ordinal);
     if (rows_.empty()) rows_.first = rows.first;
     rows_.last = rows.last;
     ordinals_.set(ordinal);
@@ -53,9 +56,9 @@ RecordIndex::Lacking::Lacking(const RecordIndex& index) {
 
 RecordIndex::Column::Column(const RecordIndex& index, RowRange rows)
     : index_(index), rows_(rows), ordinal_(index.anchors_.At(rows.first).ordinal) {
-  if (index.records_at_.filling()) return;  // RecordAt is to see every step.
+  if (index.records_at().filling()) return;  // RecordAt is to see every step.
   const auto goes_on = [&] {
-    return ordinal_ > 0 && !index.records_at_.full(ordinal_) &&
+    return ordinal_ > 0 && !index.records_at().full(ordinal_) &&
            index.alphabet().attribute(index.anchors_.AttributeOf(ordinal_)).one_each();
   };
   for (; goes_on(); --ordinal_) ++steps_;
@@ -84,7 +87,7 @@ void RecordIndex::Column::March() {
 }
 
 std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
-  if (ordinal_ > 0 && !index_.records_at_.full(ordinal_)) return {};
+  if (ordinal_ > 0 && !index_.records_at().full(ordinal_)) return {};
   if (at_ == size_) {
     if (rows_.empty()) return {};
     March();
@@ -101,7 +104,7 @@ std::span<const std::uint32_t> RecordIndex::Column::TakeRecords() {
     std::ranges::transform(rows, records.begin(), [&](const Psi::Cursor& cursor) {
       return std::min(cursor.next - first, index_.records() - 1);  // A wrong Psi may go beyond.
     });
-    if (!index_.records_at_.Gather(ordinal_, records)) return {};
+    if (!index_.records_at().Gather(ordinal_, records)) return {};
   }
   at_ = size_;
   return records;
@@ -111,10 +114,10 @@ std::optional<std::uint32_t> RecordIndex::RecordAt(Row row, Passed& passed) cons
   if (self_index().IsEnd(row)) return self_index().EndedRecord(row);
   const Anchors::Anchor anchor = anchors_.At(row);
   if (anchor.ordinal == 0) return std::nullopt;
-  if (const auto record = records_at_.Find(IndexAt(anchor))) {
+  if (const auto record = records_at().Find(IndexAt(anchor))) {
     return static_cast<std::uint32_t>(*record);
   }
-  if (records_at_.Wants(IndexAt(anchor))) passed.Add(anchor);
+  if (records_at().Wants(IndexAt(anchor))) passed.Add(anchor);
   return std::nullopt;
 }
 
@@ -123,7 +126,7 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
   const std::uint32_t wanted = anchors_.OrdinalOf(attribute);
   Row row = self_index().Start(record);
   for (std::uint32_t ordinal = wanted; ordinal < anchors_.attributes(); ++ordinal) {
-    if (const auto place = places_of_.Find(places_of_.shape().Index(record, ordinal))) {
+    if (const auto place = places_of().Find(places_of().shape().Index(record, ordinal))) {
       row = anchors_.RowOf({ordinal, static_cast<Row>(*place)});
       break;
     }
@@ -135,7 +138,7 @@ bool RecordIndex::GetAttribute(std::uint32_t record, std::size_t attribute, Text
     const Anchors::Anchor anchor = anchors_.At(row);
     if (reading && anchor.ordinal != 0) break;
     const Psi::Cursor cursor = self_index().psi().At(row);
-    if (anchor.ordinal != 0) Tell(anchor, record);
+    if (anchor.ordinal != 0) Tell(layers_, anchor, record);
     if (anchor.ordinal == wanted) {
       const TokenAlphabet::Attribute& a = alphabet().attribute(attribute);
       if (a.lacking && cursor.symbol == a.first) return false;

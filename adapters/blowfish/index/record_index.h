@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "blowfish/index/anchors.h"
-#include "blowfish/index/layered_sampled_array.h"
+#include "blowfish/index/index_layers.h"
 #include "blowfish/index/lock_step.h"
 #include "blowfish/index/record_texts.h"
 #include "blowfish/index/schema.h"
@@ -43,7 +43,8 @@ namespace stout::blowfish {
 /// takes one step per symbol up to the next anchor that is sampled.
 /// Owner: the memory behind the spans of `index` and `alphabet` outlives it.
 /// Threads: one, its owner's, because queries fill the layers. The owner adds and deletes layers
-///   between queries, not in a visitor. texts() is for any thread.
+///   between queries, not in a visitor. texts() is for any thread, and so is FillLayers() of a
+///   Next().
 /// Errors: a wrong Psi, in a file that no writer of ours made, gives wrong answers, or fewer, or
 ///   std::bad_alloc. No read goes beyond the spans, and walks end.
 /// Paper: BlowFish (NSDI'16) Section 3.1.
@@ -59,13 +60,19 @@ class RecordIndex {
   /// Memory beside what it was given, and the layers.
   [[nodiscard]] std::size_t table_bytes() const { return speller_.bytes(); }
 
-  [[nodiscard]] LayeredSampledArray& records_at() { return records_at_; }
-  [[nodiscard]] const LayeredSampledArray& records_at() const { return records_at_; }
-  [[nodiscard]] LayeredSampledArray& places_of() { return places_of_; }
-  [[nodiscard]] const LayeredSampledArray& places_of() const { return places_of_; }
+  /// `records` is for searches, `places` for reads.
+  [[nodiscard]] IndexLayers& layers() { return layers_; }
+  [[nodiscard]] const IndexLayers& layers() const { return layers_; }
+  [[nodiscard]] LayeredSampledArray& records_at() { return layers_.searches; }
+  [[nodiscard]] const LayeredSampledArray& records_at() const { return layers_.searches; }
+  [[nodiscard]] LayeredSampledArray& places_of() { return layers_.reads; }
+  [[nodiscard]] const LayeredSampledArray& places_of() const { return layers_.reads; }
 
-  /// Fills all layers of both with what the records [first, last) have, by reading these.
-  void FillLayers(std::uint32_t first, std::uint32_t last);
+  /// Fills layers of this index, or a Next() of them, with what the records [first, last) have, by
+  /// reading these. For a Next() any thread may do it: then it does not look at the layers of the
+  /// index.
+  void FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const;
+  void FillLayers(std::uint32_t first, std::uint32_t last) { FillLayers(layers_, first, last); }
 
   /// Appends an attribute of a record. False: the record lacks it.
   bool GetAttribute(std::uint32_t record, std::size_t attribute, TextBuffer& value);
@@ -108,15 +115,13 @@ class RecordIndex {
   [[nodiscard]] const TokenAlphabet& alphabet() const { return texts_.alphabet(); }
 
   [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
-    return records_at_.shape().Index(anchor.place, anchor.ordinal);
+    return records_at().shape().Index(anchor.place, anchor.ordinal);
   }
-  // Returns true if a layer lacks entries.
-  [[nodiscard]] bool Learns() const { return records_at_.filling() || places_of_.filling(); }
   // Which anchors the layers may lack, at the time when it was made; so that who reads all of a
   // record need not look for each.
   class Lacking {
    public:
-    explicit Lacking(const RecordIndex& index);
+    Lacking(const Anchors& anchors, const IndexLayers& layers);
 
     // False for most rows, at the cost of a comparison, as long as there are few layers.
     [[nodiscard]] bool MayHave(Row row) const { return row - rows_.first < rows_.size(); }
@@ -128,20 +133,57 @@ class RecordIndex {
   };
 
   // The layers learn of an anchor of a record.
-  void Tell(Anchors::Anchor anchor, std::uint32_t record) {
-    records_at_.Fill(IndexAt(anchor), record);
-    places_of_.Fill(places_of_.shape().Index(record, anchor.ordinal), anchor.place);
-  }
-  // Brings what Tell will write to into the cache.
-  void PrefetchToTell(Anchors::Anchor anchor, std::uint32_t record) const {
-    if (records_at_.filling(anchor.ordinal)) records_at_.Prefetch(IndexAt(anchor));
-    if (places_of_.filling(anchor.ordinal)) {
-      places_of_.Prefetch(places_of_.shape().Index(record, anchor.ordinal));
-    }
+  static void Tell(IndexLayers& layers, Anchors::Anchor anchor, std::uint32_t record) {
+    const SampleShape& shape = layers.searches.shape();
+    layers.searches.Fill(shape.Index(anchor.place, anchor.ordinal), record);
+    layers.reads.Fill(shape.Index(record, anchor.ordinal), anchor.place);
   }
   void TellAll(const Passed& passed, std::uint32_t record) {
-    for (const Anchors::Anchor anchor : passed.anchors()) Tell(anchor, record);
+    for (const Anchors::Anchor anchor : passed.anchors()) Tell(layers_, anchor, record);
   }
+
+  // Tells layers what walks pass that they lack, some of it at a time: so what is to be written
+  // comes from memory all at once. Finish() it.
+  class Teller {
+   public:
+    Teller(const Anchors& anchors, IndexLayers& layers)
+        : anchors_(anchors), layers_(layers), lacking_(anchors, layers) {}
+
+    void Pass(Row row, std::uint32_t record) {
+      if (!lacking_.MayHave(row)) return;
+      const Anchors::Anchor anchor = anchors_.At(row);
+      if (!lacking_.Has(anchor)) return;
+      PrefetchToTell(anchor, record);
+      untold_[size_++] = {anchor, record};
+      if (size_ == untold_.size()) Finish();
+    }
+    void Finish() {
+      for (const Untold& untold : std::span(untold_).first(size_))
+        Tell(layers_, untold.anchor, untold.record);
+      size_ = 0;
+    }
+
+   private:
+    struct Untold {
+      Anchors::Anchor anchor;
+      std::uint32_t record;
+    };
+
+    // Brings what Tell will write to into the cache.
+    void PrefetchToTell(Anchors::Anchor anchor, std::uint32_t record) const {
+      const SampleShape& shape = layers_.searches.shape();
+      if (layers_.searches.filling(anchor.ordinal))
+        layers_.searches.Prefetch(shape.Index(anchor.place, anchor.ordinal));
+      if (layers_.reads.filling(anchor.ordinal))
+        layers_.reads.Prefetch(shape.Index(record, anchor.ordinal));
+    }
+
+    const Anchors& anchors_;
+    IndexLayers& layers_;
+    const Lacking lacking_;
+    std::array<Untold, kWalks> untold_;
+    std::size_t size_ = 0;
+  };
 
   // Locates rows as long as their records stand side by side, in a layer that is full; leaves those
   // that are left. True: it is done.
@@ -183,8 +225,7 @@ class RecordIndex {
   RecordTexts texts_;
   Speller speller_;
   Anchors anchors_;
-  LayeredSampledArray records_at_;
-  LayeredSampledArray places_of_;
+  IndexLayers layers_;
 };
 
 template <typename Visit>
@@ -192,7 +233,7 @@ bool RecordIndex::LocateSampled(RowRange& rows, Visit& visit) {
   std::array<std::uint32_t, 256> records;
   for (Anchors::Anchor at = anchors_.At(rows.first); !rows.empty();) {
     const auto part = std::span(records).first(std::min<std::size_t>(rows.size(), records.size()));
-    if (!records_at_.Unpack(at.ordinal, at.place, part)) return false;
+    if (!records_at().Unpack(at.ordinal, at.place, part)) return false;
     if (!visit(std::span<const std::uint32_t>(part))) return true;
     at.place += static_cast<Row>(part.size());
     rows.first += static_cast<Row>(part.size());

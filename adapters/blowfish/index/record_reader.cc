@@ -5,7 +5,7 @@ namespace stout::blowfish {
 std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const {
   begins[0] = index_.self_index().Start(record);
   std::size_t walks = 1;
-  const LayeredSampledArray& places = index_.places_of_;
+  const LayeredSampledArray& places = index_.places_of();
   const std::uint32_t distance = places.finest();
   const std::uint32_t attributes = index_.anchors_.attributes();
   // The first attribute begins where the record does; the implied layer has but the end.
@@ -20,7 +20,7 @@ std::size_t RecordReader::FindBegins(std::uint32_t record, Begins& begins) const
 }
 
 std::string_view RecordReader::Get(std::uint32_t record) {
-  Teller teller(index_);
+  RecordIndex::Teller teller(index_.anchors_, index_.layers_);
   std::array<TextBuffer, kWalks>& texts = reader_.buffers();
   Begins begins;
   const std::size_t walks = FindBegins(record, begins);

@@ -35,46 +35,13 @@ class RecordReader {
   using Begins = std::array<Row, kWalks>;
   [[nodiscard]] std::size_t FindBegins(std::uint32_t record, Begins& begins) const;
 
-  // Tells the layers what walks pass that they lack, some of it at a time: so what is to be written
-  // comes from memory all at once. Finish() it.
-  class Teller {
-   public:
-    explicit Teller(RecordIndex& index) : index_(index), lacking_(index) {}
-
-    void Pass(Row row, std::uint32_t record) {
-      if (!lacking_.MayHave(row)) return;
-      const Anchors::Anchor anchor = index_.anchors_.At(row);
-      if (!lacking_.Has(anchor)) return;
-      index_.PrefetchToTell(anchor, record);
-      untold_[size_++] = {anchor, record};
-      if (size_ == untold_.size()) Finish();
-    }
-    void Finish() {
-      for (const Untold& untold : std::span(untold_).first(size_)) {
-        index_.Tell(untold.anchor, untold.record);
-      }
-      size_ = 0;
-    }
-
-   private:
-    struct Untold {
-      Anchors::Anchor anchor;
-      std::uint32_t record;
-    };
-
-    RecordIndex& index_;
-    const RecordIndex::Lacking lacking_;
-    std::array<Untold, kWalks> untold_;
-    std::size_t size_ = 0;
-  };
-
   RecordIndex& index_;
   RecordTexts::Reader reader_;
 };
 
 template <typename Visit>
 void RecordReader::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  Teller teller(index_);
+  RecordIndex::Teller teller(index_.anchors_, index_.layers_);
   reader_.GetAll(records, visit, [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
   teller.Finish();
 }

@@ -21,8 +21,7 @@ TextIndex::TextIndex(SelfIndex index, ByteAlphabet alphabet, EliasFano begins, T
       alphabet_(alphabet),
       begins_(begins),
       samples_(samples),
-      positions_at_(ShapeOf(index_.rows())),
-      rows_of_(ShapeOf(index_.rows())) {}
+      layers_(ShapeOf(index_.rows())) {}
 
 std::uint32_t TextIndex::EndOfPart(std::uint32_t first, std::uint64_t bytes,
                                    std::uint32_t records) const {
@@ -35,14 +34,16 @@ std::uint32_t TextIndex::EndOfPart(std::uint32_t first, std::uint64_t bytes,
   return end;
 }
 
-void TextIndex::FillLayers(std::uint32_t first, std::uint32_t last) {
+void TextIndex::FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const {
   // In parts, so that the list of numbers stays small.
   constexpr std::uint32_t kPart = 1024;
   std::vector<std::uint32_t> records;
   for (; first < last; first += records.size()) {
     records.resize(std::min(kPart, last - first));
     std::iota(records.begin(), records.end(), first);
-    GetAll(records, [](std::size_t, std::string_view) {});
+    ReadAll(
+        records, [](std::size_t, std::string_view) {},
+        [&](Row row, std::uint64_t position) { FillAt(layers, row, position); });
   }
 }
 
@@ -53,15 +54,15 @@ void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_
   const std::uint64_t last = first + std::min(size, begins_[record + 1] - first);
   const auto row_of = [this](std::uint64_t position) -> std::optional<Row> {
     if (const auto row = samples_.RowOf(position)) return row;
-    if (const auto row = rows_of_.Find(position)) return static_cast<Row>(*row);
+    if (const auto row = rows_of().Find(position)) return static_cast<Row>(*row);
     return std::nullopt;
   };
-  if (!FillsLayers())
+  if (!layers_.filling())
     return ReadPart(
-        record, first, last, rows_of_.finest(), row_of, [](Row, std::uint64_t) {}, text);
+        record, first, last, rows_of().finest(), row_of, [](Row, std::uint64_t) {}, text);
   ReadPart(
-      record, first, last, rows_of_.finest(), row_of,
-      [this](Row row, std::uint64_t position) { FillLayersAt(row, position); }, text);
+      record, first, last, rows_of().finest(), row_of,
+      [this](Row row, std::uint64_t position) { FillAt(layers_, row, position); }, text);
 }
 
 RowRange TextIndex::Search(std::string_view substring) const {
@@ -85,13 +86,13 @@ RowRange TextIndex::Search(std::string_view substring, RowRange following) const
 // The position of each `finest`-th row is known, and that of each end of a record.
 std::uint64_t TextIndex::StepsToLocate() const {
   const std::uint64_t to_end = bytes() / std::max(records(), 1U) / 2;
-  return 1 + std::min<std::uint64_t>(to_end, positions_at_.finest());
+  return 1 + std::min<std::uint64_t>(to_end, positions_at().finest());
 }
 
 std::optional<std::uint64_t> TextIndex::PositionOf(Row row) const {
   if (index_.IsEnd(row)) return begins_[index_.EndedRecord(row) + 1];
   if (const auto position = samples_.PositionOf(row)) return position;
-  return positions_at_.Find(row);
+  return positions_at().Find(row);
 }
 
 TextIndex::Place TextIndex::PlaceOf(std::uint64_t position) const {

@@ -12,7 +12,7 @@
 
 #include "blowfish/index/byte_alphabet.h"
 #include "blowfish/index/elias_fano.h"
-#include "blowfish/index/layered_sampled_array.h"
+#include "blowfish/index/index_layers.h"
 #include "blowfish/index/lock_step.h"
 #include "blowfish/index/self_index.h"
 #include "blowfish/index/text_buffer.h"
@@ -30,7 +30,8 @@ namespace stout::blowfish {
 /// Their coarsest layer is the samples.
 ///
 /// Owner: the memory behind the spans of all parts outlives it.
-/// Threads: one at a time, because queries fill the layers. ReadAll() is for any thread.
+/// Threads: one at a time, because queries fill the layers. ReadAll() is for any thread, and so is
+///   FillLayers() of a Next().
 /// Errors: a wrong Psi or sample, in a file that no writer of ours made, gives wrong answers; walks
 ///   do not leave its rows.
 /// Paper: BlowFish (NSDI'16) Sections 2, 3.1.
@@ -46,18 +47,24 @@ class TextIndex {
     return begins_[record + 1] - begins_[record];
   }
 
-  [[nodiscard]] LayeredSampledArray& positions_at() { return positions_at_; }
-  [[nodiscard]] const LayeredSampledArray& positions_at() const { return positions_at_; }
-  [[nodiscard]] LayeredSampledArray& rows_of() { return rows_of_; }
-  [[nodiscard]] const LayeredSampledArray& rows_of() const { return rows_of_; }
+  /// `positions` is for searches, `rows` for reads.
+  [[nodiscard]] IndexLayers& layers() { return layers_; }
+  [[nodiscard]] const IndexLayers& layers() const { return layers_; }
+  [[nodiscard]] LayeredSampledArray& positions_at() { return layers_.searches; }
+  [[nodiscard]] const LayeredSampledArray& positions_at() const { return layers_.searches; }
+  [[nodiscard]] LayeredSampledArray& rows_of() { return layers_.reads; }
+  [[nodiscard]] const LayeredSampledArray& rows_of() const { return layers_.reads; }
 
   /// Returns the end of a part of the records that begins with `first`: at least one of them, at
   /// most `records`, and not more than `bytes` bytes unless it is one.
   [[nodiscard]] std::uint32_t EndOfPart(std::uint32_t first, std::uint64_t bytes,
                                         std::uint32_t records) const;
 
-  /// Fills the layers of both, by reading the records [first, last).
-  void FillLayers(std::uint32_t first, std::uint32_t last);
+  /// The same as in RecordIndex.
+  /// @{
+  void FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const;
+  void FillLayers(std::uint32_t first, std::uint32_t last) { FillLayers(layers_, first, last); }
+  /// @}
 
   /// Calls visit(i, text) for each of the records, in any order. The text lasts for the call.
   ///
@@ -136,11 +143,9 @@ class TextIndex {
 
   [[nodiscard]] RowRange Search(std::string_view substring, RowRange following) const;
 
-  // Returns true if a layer lacks entries.
-  [[nodiscard]] bool FillsLayers() const { return positions_at_.filling() || rows_of_.filling(); }
-  void FillLayersAt(Row row, std::uint64_t position) {
-    positions_at_.Fill(row, position);
-    rows_of_.Fill(position, row);
+  static void FillAt(IndexLayers& layers, Row row, std::uint64_t position) {
+    layers.searches.Fill(row, position);
+    layers.reads.Fill(position, row);
   }
   [[nodiscard]] Place PlaceOf(std::uint64_t position) const;
   // The position of a row, if it is known without a walk.
@@ -150,14 +155,14 @@ class TextIndex {
   ByteAlphabet alphabet_;
   EliasFano begins_;
   TextSamples samples_;
-  LayeredSampledArray positions_at_;
-  LayeredSampledArray rows_of_;
+  IndexLayers layers_;
 };
 
 template <typename Visit>
 void TextIndex::GetAll(std::span<const std::uint32_t> records, Visit visit) {
-  if (!FillsLayers()) return std::as_const(*this).ReadAll(records, visit);
-  ReadAll(records, visit, [this](Row row, std::uint64_t position) { FillLayersAt(row, position); });
+  if (!layers_.filling()) return std::as_const(*this).ReadAll(records, visit);
+  ReadAll(records, visit,
+          [this](Row row, std::uint64_t position) { FillAt(layers_, row, position); });
 }
 
 template <typename Visit, typename Pass>
@@ -251,12 +256,12 @@ std::uint64_t TextIndex::Locate(RowRange rows, Visit visit) {
   const auto arrive = [&](Walk& walk, Row row) {
     const std::optional<std::uint64_t> position = PositionOf(row);
     if (!position) {
-      if (positions_at_.Wants(row)) walk.passed.Add({row, walk.steps});
+      if (positions_at().Wants(row)) walk.passed.Add({row, walk.steps});
       return false;
     }
     if (walk.steps > *position) return true;  // Psi is wrong.
     const std::uint64_t first = *position - walk.steps;
-    for (const Passed::At at : walk.passed.all()) FillLayersAt(at.row, first + at.steps);
+    for (const Passed::At at : walk.passed.all()) FillAt(layers_, at.row, first + at.steps);
     const Place place = PlaceOf(first);
     more = visit(place.record, place.offset);
     return true;
