@@ -37,11 +37,13 @@ struct Indexed {
 
 // R: the step was of records, P: of places.
 std::string Climb(Indexed& indexed) {
-  LayerLadder ladder(indexed.index);
+  LayerLadder ladder(indexed.index.layers());
   std::string steps;
   while (true) {
     const std::uint64_t before = ladder.bytes();
     const std::uint64_t next = ladder.next_bytes();
+    CHECK(ladder.next_bytes(2) >= next);
+    CHECK((ladder.next_bytes(2) == next) == (ladder.next_bytes(100) == next));
     const std::uint32_t records = indexed.index.records_at().finest();
     if (!ladder.Add()) {
       CHECK(next == 0);
@@ -64,7 +66,7 @@ TEST_CASE("a ladder has records first, then both in turn, and goes down as it we
   const std::uint32_t records = GENERATE(1, 1000, 40000);
   CAPTURE(attributes, records);
   Indexed indexed(attributes, records);
-  LayerLadder ladder(indexed.index);
+  LayerLadder ladder(indexed.index.layers());
   CHECK(ladder.layers() == 0);
   CHECK(ladder.bytes() == 0);
   CHECK(ladder.finest_bytes() == 0);
@@ -83,7 +85,7 @@ TEST_CASE("a ladder has records first, then both in turn, and goes down as it we
 
 TEST_CASE("an index without records has no layers", "[ladder]") {
   Indexed indexed(3, 0);
-  LayerLadder ladder(indexed.index);
+  LayerLadder ladder(indexed.index.layers());
   CHECK(ladder.next_bytes() == 0);
   CHECK_FALSE(ladder.Add());
   CHECK_FALSE(ladder.Remove());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "blowfish/store/layer_ladder.h"
+#include "blowfish/store/file_layers.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
@@ -43,7 +43,7 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
   SuccinctStore& store = *merged->files[0].store;
   CHECK(store.texts().value_bytes() == 1000 * values.front().size());
   CHECK(store.texts().symbols() == 1000 * 2);
-  CHECK(LayerLadder(store.index()).layers() == 0);
+  CHECK(LayersOf(store) == 0);
   work.input = {.files = {{merged->files[0].store, {}}}};
   CHECK(LoadOf(work.input, work.encoding).symbols_per_byte ==
         2.0 / static_cast<double>(values.front().size()));
@@ -71,7 +71,7 @@ TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   REQUIRE(merged.has_value());
   REQUIRE(merged->files.size() == 1);
   RecordIndex& index = merged->files[0].store->index();
-  CHECK(LayerLadder(index).layers() == std::min<std::size_t>(asked, 4));  // there are no more
+  CHECK(LayersOf(*merged->files[0].store) == std::min<std::size_t>(asked, 4));  // there are no more
   CHECK_FALSE(index.records_at().filling());
   CHECK_FALSE(index.places_of().filling());
 }

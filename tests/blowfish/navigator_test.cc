@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "navigator_world.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 
@@ -21,140 +20,23 @@ namespace stout::blowfish {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Shards with queues, in steps of the interval. Each layer doubles what a shard serves of reads;
-// writes take the worker's time whatever its layers are. A worker carries out its moves late.
-class World {
- public:
-  static constexpr std::uint64_t kLayerBytes = 100;
-  static constexpr std::size_t kMostLayers = 4;
-
-  World(NavigationOptions options, std::size_t shards)
-      : navigator_(options, shards, TimePoint()),
-        shards_(shards),
-        waiting_(shards),
-        load_(shards),
-        clients_(shards),
-        writes_(shards),
-        burst_(shards),
-        layer_bytes_(shards, kLayerBytes),
-        late_(shards, 3),
-        under_way_(shards) {
-    for (std::size_t s = 0; s < shards; ++s) Change(s, 0);
-  }
-
-  // Reads an interval.
-  void Load(std::size_t shard, double requests) { load_[shard] = requests; }
-  // Clients that wait for each answer of a read before they ask again, for as long as `pause`
-  // intervals; `pause` > 0.
-  void Clients(std::size_t shard, double clients, double pause) {
-    clients_[shard] = {clients, pause};
-  }
-  // The worker writes all the time, and this many writes wait.
-  void Writes(std::size_t shard, double waiting) { writes_[shard] = waiting; }
-  // Makes the queue this long, whatever is served.
-  void Spike(std::size_t shard, double queue) { waiting_[shard] = queue; }
-  // At each look, this number of requests has just come at once.
-  void Burst(std::size_t shard, double requests) { burst_[shard] = requests; }
-  // A move of the shard is carried out after this number of intervals.
-  void Late(std::size_t shard, std::size_t intervals) { late_[shard] = intervals; }
-  // A merge has made each layer of the shard this large.
-  void Merge(std::size_t shard, std::uint64_t layer_bytes) {
-    layer_bytes_[shard] = layer_bytes;
-    Change(shard, 0);
-  }
-
-  void Run(Duration duration) {
-    for (Duration passed{}; passed < duration; passed += navigator_.options().interval) Step();
-  }
-  void Step() {
-    now_ += navigator_.options().interval;
-    for (std::size_t s = 0; s < shards_.size(); ++s) {
-      std::deque<UnderWay>& moves = under_way_[s];
-      if (!moves.empty() && moves.front().left-- == 0) {
-        Change(s, moves.front().layers);
-        moves.pop_front();
-      }
-      shards_[s].moving = !moves.empty();
-    }
-    within_budget_ = within_budget_ && bytes() <= navigator_.options().budget;
-    for (const Navigation& n : navigator_.Observe(now_, shards_)) {
-      moves_.push_back(n);
-      if (n.move == Navigation::Move::kNoBudget) continue;
-      under_way_[n.shard].push_back({late_[n.shard], n.move == Navigation::Move::kAdd ? 1 : -1});
-      shards_[n.shard].moving = true;
-    }
-    for (std::size_t s = 0; s < shards_.size(); ++s) {
-      const double served = static_cast<double>(1ULL << shards_[s].layers);
-      // Each of them asks once in a pause and the time of a read; all of them at most what is
-      // served.
-      const double asked = std::min(served, clients_[s].count / (clients_[s].pause + 1 / served));
-      const double wanted = waiting_[s] + load_[s] + asked;
-      shards_[s].reads = writes_[s] > 0 ? 0 : std::min(1.0, wanted / served);
-      waiting_[s] = std::max(0.0, wanted - served);
-      shards_[s].queue = static_cast<std::uint64_t>(waiting_[s] + burst_[s] + writes_[s]);
-    }
-  }
-
-  [[nodiscard]] const std::vector<Navigation>& moves() const { return moves_; }
-  [[nodiscard]] std::size_t layers(std::size_t shard) const { return shards_[shard].layers; }
-  [[nodiscard]] std::uint64_t queue(std::size_t shard) const { return shards_[shard].queue; }
-  /// At every moment.
-  [[nodiscard]] bool within_budget() const { return within_budget_; }
-  [[nodiscard]] std::uint64_t bytes() const {
-    return std::accumulate(shards_.begin(), shards_.end(), std::uint64_t{0},
-                           [](std::uint64_t sum, const ShardState& s) { return sum + s.bytes; });
-  }
-
- private:
-  void Change(std::size_t s, int layers) {
-    ShardState& shard = shards_[s];
-    shard.layers += layers;
-    shard.bytes = shard.layers * layer_bytes_[s];
-    shard.finest_bytes = shard.layers > 0 ? layer_bytes_[s] : 0;
-    shard.next_bytes = shard.layers < kMostLayers ? layer_bytes_[s] : 0;
-  }
-
-  Navigator navigator_;
-  std::vector<ShardState> shards_;
-  std::vector<double> waiting_;
-  struct Waiting {
-    double count = 0;
-    double pause = 1;
-  };
-  std::vector<double> load_;
-  std::vector<Waiting> clients_;
-  std::vector<double> writes_;
-  std::vector<double> burst_;
-  std::vector<std::uint64_t> layer_bytes_;
-  struct UnderWay {
-    std::size_t left = 0;  // intervals
-    int layers = 0;
-  };
-  std::vector<std::size_t> late_;
-  std::vector<std::deque<UnderWay>> under_way_;
-  TimePoint now_;
-  std::vector<Navigation> moves_;
-  bool within_budget_ = true;
-};
+using World = NavigatorWorld;
 
 using Move = Navigation::Move;
 
 // The reports of an idle shard and of an overloaded one.
 ShardState IdleShard(std::uint64_t finest) {
-  return {.layers = 1, .bytes = finest, .next_bytes = finest, .finest_bytes = finest};
+  return {.layers = 1, .bytes = finest, .next_bytes = {finest}, .finest_bytes = finest};
 }
 ShardState Overloaded(std::uint64_t next, std::uint64_t queue = 1000) {
-  return {.reads = 1, .queue = queue, .next_bytes = next};
+  return {.reads = 1, .queue = queue, .answered = 100, .next_bytes = {next}};
 }
 
 TEST_CASE("a short spike moves nothing", "[navigator]") {
   World world({.budget = 1000}, 1);
   world.Run(5s);
   for (int i = 0; i < 10; ++i) {
-    world.Spike(0, 400);
-    world.Run(50ms);  // of which the average hears little, at a beta of 0.01
-    world.Spike(0, 0);
+    world.Spike(0, 50);  // half a second of work
     world.Run(5s);
   }
   CHECK(world.moves().empty());
@@ -163,27 +45,60 @@ TEST_CASE("a short spike moves nothing", "[navigator]") {
 TEST_CASE("a longer spike and a plateau are answered with layers until they are served",
           "[navigator]") {
   World world({.budget = 1000}, 1);
-  world.Load(0, 3);  // three times what it serves without layers
+  world.Load(0, 2.9);  // times what it serves without layers
   world.Run(60s);
   CHECK(world.layers(0) == 2);
   CHECK(world.queue(0) == 0);
-  CHECK(world.moves().size() == 2);
+  CHECK(world.moves().size() == 1);
   // It keeps its layers, because no other shard needs the memory.
   world.Load(0, 0);
   world.Run(60s);
   CHECK(world.layers(0) == 2);
 }
 
+TEST_CASE(
+    "a load of many times what a shard serves is followed soon, by as many layers as it takes",
+    "[navigator]") {
+  const auto [load, layers] =
+      GENERATE(table<double, std::size_t>({{1.4, 1}, {2.8, 2}, {5.6, 3}, {11.2, 4}}));
+  CAPTURE(load);
+  World world({.budget = 1000}, 1);
+  world.Load(0, 0.4);
+  world.Run(30s);
+  REQUIRE(world.moves().empty());
+  world.Load(0, load);
+  world.Run(700ms);
+  // The moves come before any layer serves. So none is ordered twice for what the first will do.
+  CHECK(world.moves().size() == 1);
+  CHECK(world.layers(0) == layers);
+  world.Run(60s);
+  CHECK(world.moves().size() == 1);
+  CHECK(world.queue(0) == 0);
+}
+
+TEST_CASE("layers that turn out to be too few get more after they have served for a dwell",
+          "[navigator]") {
+  World world({.budget = 1000}, 1);
+  world.Load(0, 1.4);
+  world.Run(900ms);
+  REQUIRE(world.layers(0) == 1);
+  world.Load(0, 5.6);
+  world.Run(1s);  // It is filled, and serves for less than a second.
+  CHECK(world.layers(0) == 1);
+  world.Run(500ms);
+  CHECK(world.layers(0) == 3);
+}
+
 TEST_CASE("an overloaded shard gets the layers of one that is idle, also between bursts",
           "[navigator]") {
   const double burst = GENERATE(0, 1000);
   World world({.budget = 2 * World::kLayerBytes}, 2);
-  world.Load(0, 3);
+  world.Load(0, 2.9);
   world.Run(60s);
   REQUIRE(world.layers(0) == 2);
   world.Load(0, burst > 0 ? 0.1 : 0);
   world.Burst(0, burst);
-  world.Load(1, 3);
+  world.Load(1, 2.9);
   world.Run(60s);
   CHECK(world.layers(0) == 0);
   CHECK(world.layers(1) == 2);
@@ -236,17 +151,17 @@ TEST_CASE("a shard gives a layer up only while reads take little of its time", "
   Navigator navigator({.budget = 100, .beta = 0.5}, 2, TimePoint());
   TimePoint now;
   const auto move = [&](double reads) {
-    std::vector<ShardState> shards = {IdleShard(100), Overloaded(100)};
+    std::vector<ShardState> shards = {IdleShard(100), Overloaded(100, 0)};
     shards[0].reads = reads;
     now += 10ms;
     const auto moves = navigator.Observe(now, shards);
     return moves.empty() ? std::nullopt : std::optional(moves.front());
   };
-  // Its share is 0.5, 0.5, 0.3, 0.2; the other's 0.5, 0.75, 0.875, 0.9375.
+  // Its load is 0.5, 0.5, 0.3, 0.2; the other's 0.5, 0.75, 0.875, 0.9375.
   CHECK(move(1) == std::nullopt);
   CHECK(move(0.5) == std::nullopt);
-  CHECK(move(0.1) == Navigation{Move::kNoBudget, 1, 0.875, 875});
-  CHECK(move(0.1) == Navigation{Move::kRemove, 0, 0.2, 0});
+  CHECK(move(0.1) == Navigation{Move::kNoBudget, 1, 0.875});
+  CHECK(move(0.1) == Navigation{Move::kRemove, 0, 0.2});
 }
 
 TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]") {
@@ -273,8 +188,8 @@ TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]
 
 TEST_CASE("layers that a merge has made larger go until the budget holds again", "[navigator]") {
   World world({.budget = 4 * World::kLayerBytes}, 2);
-  world.Load(0, 0.9 * 2);
-  world.Load(1, 0.9 * 4);
+  world.Load(0, 0.7 * 2);
+  world.Load(1, 0.7 * 4);
   world.Run(60s);
   REQUIRE(world.layers(0) == 1);
   REQUIRE(world.layers(1) == 2);
@@ -343,7 +258,7 @@ TEST_CASE("a layer comes when the one that it replaces has gone", "[navigator]")
   CHECK(look() == Expected{{Move::kRemove, 0}});
   shards[0].moving = true;
   CHECK(look().empty());
-  shards[0] = {.next_bytes = 100};
+  shards[0] = {.next_bytes = {100}};
   CHECK(look() == Expected{{Move::kAdd, 1}});
   // The shard does not say yet that it has the layer, and the other one needs it, too.
   shards[1].moving = true;
@@ -352,9 +267,10 @@ TEST_CASE("a layer comes when the one that it replaces has gone", "[navigator]")
   CHECK(look() == Expected{{Move::kNoBudget, 0}});
 }
 
-TEST_CASE("the shards with the smallest shares lose layers that the budget has no room for",
+TEST_CASE("the shards with the smallest loads lose layers that the budget has no room for",
           "[navigator]") {
-  ShardState busy{.reads = 0.9, .layers = 2, .bytes = 200, .next_bytes = 100, .finest_bytes = 100};
+  ShardState busy{
+      .reads = 0.9, .layers = 2, .bytes = 200, .next_bytes = {100}, .finest_bytes = 100};
   ShardState half = busy;
   half.reads = 0.5;
   CHECK(Moves({.budget = 400}, {busy, half}) == Expected{{Move::kNoBudget, 0}});
@@ -378,7 +294,44 @@ TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller 
         Expected{{Move::kNoBudget, 1}});
 }
 
-TEST_CASE("a shard gets no layer while its last one lacks values", "[navigator]") {
+TEST_CASE("a shard gets as many layers as the budget has room for", "[navigator]") {
+  ShardState shard = Overloaded(0, 700);  // eight times what it answers
+  shard.next_bytes = {100, 300, 400, 700};
+  const auto layers_for = [&](std::uint64_t budget) {
+    Navigator navigator({.budget = budget, .beta = 1}, 1, TimePoint());
+    const auto moves = navigator.Observe(TimePoint() + 10ms, std::span(&shard, 1));
+    REQUIRE(moves.size() == 1);
+    return moves.front().move == Move::kAdd ? moves.front().layers : 0;
+  };
+  CHECK(layers_for(1000) == 4);
+  CHECK(layers_for(699) == 3);
+  CHECK(layers_for(300) == 2);
+  CHECK(layers_for(299) == 1);
+  CHECK(layers_for(99) == 0);
+  shard.next_bytes = {100, 300, 300, 300};  // There are no more.
+  CHECK(layers_for(1000) == 2);
+}
+
+TEST_CASE("a request that takes long is no load of several shards", "[navigator]") {
+  Navigator navigator({.budget = 1000}, 1, TimePoint());
+  TimePoint now;
+  std::uint64_t waiting = 0;
+  std::size_t moves = 0;
+  // It takes 0.4 s of each second.
+  for (int look = 0; look < 6000; ++look) {
+    const bool answered = look % 100 == 39;
+    if (look % 100 == 0) ++waiting;
+    if (answered) --waiting;
+    const ShardState state{.reads = look % 100 < 40 ? 1.0 : 0.0,
+                           .queue = waiting,
+                           .answered = answered,
+                           .next_bytes = {100, 200, 300, 400}};
+    moves += navigator.Observe(now += 10ms, std::span(&state, 1)).size();
+  }
+  CHECK(moves == 0);
+}
+
+TEST_CASE("a shard gets no layer while layers are being filled", "[navigator]") {
   ShardState shard = Overloaded(100);
   shard.filling = true;
   CHECK(Moves({.budget = 1000}, {shard}).empty());
@@ -388,7 +341,7 @@ TEST_CASE("a shard gets no layer while its last one lacks values", "[navigator]"
 
 TEST_CASE("without a dwell a shard moves once a look, too", "[navigator]") {
   CHECK(Moves({.budget = 300, .dwell = 0s},
-              {{.layers = 3, .bytes = 300, .next_bytes = 100, .finest_bytes = 100},
+              {{.layers = 3, .bytes = 300, .next_bytes = {100}, .finest_bytes = 100},
                Overloaded(200)}) == Expected{{Move::kNoBudget, 1}});
   CHECK(Moves({.budget = 100, .dwell = 0s}, {IdleShard(100), Overloaded(100), Overloaded(100)}) ==
         Expected{{Move::kRemove, 0}, {Move::kNoBudget, 2}});

@@ -212,7 +212,7 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
   OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
   REQUIRE(opened.Put("key1", 1, "x|y|z") == WriteResult());
   CompactAll(opened);
-  for (int i = 0; i < 3; ++i) REQUIRE(opened.shard().AddLayer());
+  REQUIRE(opened.shard().AddLayers(3));
   REQUIRE(opened.Put("key2", 2, "x|y|zz") == WriteResult());
   CompactAll(opened);
   REQUIRE(opened.shard().files().records() == 2);
@@ -254,14 +254,12 @@ TEST_CASE("a shard has layers of an index and of blocks side by side", "[shard]"
   REQUIRE(shard.files().size() == 2);
   REQUIRE(shard.files()[0].encoding() == Encoding::kIndex);
   REQUIRE(shard.files()[1].encoding() == Encoding::kBlocks);
-  while (shard.AddLayer()) {
-    while (shard.FillLayers()) continue;
-    CHECK_FALSE(shard.files().filling());
+  while (opened.AddLayer()) {
     CheckReads(shard, model);
   }
   CHECK(shard.files()[1].block_layers()->layers() == 3);
   CHECK(shard.layers() == 4);
-  CHECK(shard.next_layer_bytes() == 0);
+  CHECK(shard.next_layer_bytes() == NextLayerBytes());
   while (shard.layers() > 0) {
     const std::uint64_t before = shard.layer_bytes();
     const std::uint64_t finest = shard.finest_layer_bytes();

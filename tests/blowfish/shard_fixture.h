@@ -81,6 +81,12 @@ class OpenedShard {
   void Rest() {
     PollUntil([this] { return shard_->Idle(); });
   }
+  // Returns false if there is no further layer. Waits until the one that it has added is full.
+  bool AddLayer() {
+    const bool added = shard_->AddLayer();
+    PollUntil([this] { return !shard_->filling(); });
+    return added;
+  }
   // Until Poll() has something to do.
   void Wait() { wakeup_.Wait(); }
   void WaitAndPoll() {

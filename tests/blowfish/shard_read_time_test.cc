@@ -46,7 +46,7 @@ class NavigatedShard {
         .queue = queue,
         .layers = shard_.layers(),
         .bytes = shard_.layer_bytes(),
-        .next_bytes = shard_.next_layer_bytes(),
+        .next_bytes = {shard_.next_layer_bytes().front()},
         .finest_bytes = shard_.finest_layer_bytes(),
     };
     read_ = read;
@@ -77,7 +77,7 @@ class Cities {
     client.Do({mset});
     opened.shard().Compact();
     opened.Rest();
-    REQUIRE(opened.shard().next_layer_bytes() > 0);
+    REQUIRE(opened.shard().next_layer_bytes().front() > 0);
   }
 
   OpenedShard opened{Schema::Make({"number", "city", "c", "d"}, '|').value()};

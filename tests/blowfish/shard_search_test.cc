@@ -116,7 +116,7 @@ class SearchedShard {
         (void)shard.RemoveLayer();
         break;
       case 2:
-        while (shard.FillLayers() && random_.Below(4) != 0) continue;
+        opened_.PollUntil([&] { return !shard.filling(); });
         break;
       default:
         break;

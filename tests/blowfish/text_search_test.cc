@@ -76,7 +76,7 @@ class TextShard {
         CHECK(opened_.shard().text_index());
         break;
       case 2:
-        (void)opened_.shard().AddLayer();
+        (void)opened_.AddLayer();
         break;
       default:
         break;

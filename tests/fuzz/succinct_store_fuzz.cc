@@ -11,17 +11,19 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blowfish/file/checksum.h"
 #include "blowfish/file/index_file_format.h"
 #include "blowfish/file/unique_fd.h"
-#include "blowfish/store/file_layers.h"
+#include "blowfish/store/new_layers.h"
 #include "blowfish/store/self_index_sections.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/succinct_store_format.h"
@@ -167,7 +169,8 @@ void ReadRecords(SuccinctStore& store) {
   }
 }
 
-void AskEverything(SuccinctStore& store) {
+void AskEverything(const std::shared_ptr<SuccinctStore>& shared) {
+  SuccinctStore& store = *shared;
   ReadKeys(store.keys());
   ReadKeys(store.deleted_keys());
   for (std::uint64_t i = 0; i < store.deleted_keys().size() && i < kMostRecords; ++i) {
@@ -177,9 +180,11 @@ void AskEverything(SuccinctStore& store) {
   if (steps > kMostSteps) return;
   try {
     ReadRecords(store);
-    ValueReader reader(store);
-    for (std::size_t layers = 1; layers <= 3 && SetLayers(store, layers); ++layers) {
-      reader.FillLayers(0, std::min(store.records(), kMostRecords));
+    for (std::size_t wanted = 1; wanted <= 3; ++wanted) {
+      NewLayers layers(shared, wanted);
+      if (layers.count() == 0) break;
+      if (store.records() <= kMostRecords) layers.Fill({});
+      std::move(layers).Join(store);
       ReadRecords(store);
     }
   } catch (const std::bad_alloc&) {  // texts that would be longer than all of them
@@ -196,8 +201,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!fd || ::write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     std::abort();
   }
-  const auto store =
-      SuccinctStore::Open("/proc/self/fd/" + std::to_string(fd.get()), Verify::kHeader);
-  if (store) AskEverything(**store);
+  auto store = SuccinctStore::Open("/proc/self/fd/" + std::to_string(fd.get()), Verify::kHeader);
+  if (store) AskEverything(std::move(*store));
   return 0;
 }

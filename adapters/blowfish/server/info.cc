@@ -67,8 +67,8 @@ std::string Service::Info(resp::Arguments sections) const {
                             "compressed_files={}",
                             shard.keys, shard.compressed_records, shard.compressed_bytes,
                             shards[i]->queue().waiting(), shard.layers, shard.layer_bytes,
-                            shard.next_layer_bytes, shard.filling ? 1 : 0, shard.stats.freezes,
-                            shard.stats.merges, shard.compressed_files));
+                            shard.next_layer_bytes.front(), shard.filling ? 1 : 0,
+                            shard.stats.freezes, shard.stats.merges, shard.compressed_files));
     }
   }
   if (text.Section("Navigation")) {

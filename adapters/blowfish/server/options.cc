@@ -93,6 +93,11 @@ void AddWork(program::Options& options, ProgramOptions& program) {
              "Maximum shards that are compressed at once, which share half of --memory-budget; "
              "further shards wait")
       ->default_str("a quarter of the processors, 1 at least");
+  options.Choice<LayerFilling>(
+      "--fill-layers", program.shard.layer_filling,
+      {{"dedicated", LayerFilling::kDedicated}, {"opportunistic", LayerFilling::kOpportunistic}},
+      "How new layers are filled: by threads beside the shards, or only by "
+      "the reads that need them, which takes much longer");
 }
 
 // Applies defaults and checks that depend on several options.

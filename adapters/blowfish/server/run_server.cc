@@ -88,6 +88,8 @@ int Run(ProgramOptions options) {
   const std::size_t merges =
       options.merges > 0 ? options.merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.shard.merge_slots = std::make_shared<MergeSlots>(merges);
+  options.shard.fill_slots =
+      std::make_shared<MergeSlots>(std::max(1U, std::thread::hardware_concurrency()));
   Diagnostics why;
   if (CheckNotResharding(options.directory, &why)) return TellFailed(why);
   const ShardMemory memory{.budget = options.server.memory_budget,

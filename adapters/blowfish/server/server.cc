@@ -68,7 +68,7 @@ void Server::AddKeptLayers() try {
     added = false;
     for (const auto& shard : service_.shards) {
       const ShardStatus before = shard->status();
-      if (used + before.next_layer_bytes > options_.memory_budget || !shard->AddKeptLayer())
+      if (used + before.next_layer_bytes.front() > options_.memory_budget || !shard->AddKeptLayer())
         continue;
       used += shard->status().layer_bytes - before.layer_bytes;
       added = true;
@@ -83,7 +83,8 @@ void Server::AddKeptLayers() try {
 asio::awaitable<void> Server::Navigate() {
   const std::size_t count = service_.shards.size();
   Navigator navigator(options_.navigation, count, ShardQueue::Now());
-  std::vector<Duration> read_time(count);  // As of the look before.
+  std::vector<Duration> read_time(count);      // As of the look before.
+  std::vector<std::uint64_t> answered(count);  // Likewise.
   std::vector<ShardState> states(count);
   TimePoint before = ShardQueue::Now();
   while (!draining_) {
@@ -100,6 +101,7 @@ asio::awaitable<void> Server::Navigate() {
       const Duration read = std::max(shard.read_time().Total(now), read_time[i]);
       states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
                    .queue = shard.queue().waiting(),
+                   .answered = shard.queue().answered() - answered[i],
                    .layers = status.layers,
                    .bytes = status.layer_bytes,
                    .next_bytes = status.next_layer_bytes,
@@ -107,6 +109,7 @@ asio::awaitable<void> Server::Navigate() {
                    .filling = status.filling,
                    .moving = status.moves != shard.asked_moves()};
       read_time[i] = read;
+      answered[i] += states[i].answered;
       compressed += status.compressed_bytes;
     }
     before = now;
@@ -123,7 +126,7 @@ void Server::Act(const Navigation& navigation) {
   ShardWorker& shard = *service_.shards[navigation.shard];
   switch (navigation.move) {
     case Navigation::Move::kAdd:
-      shard.AskToAddLayer();
+      shard.AskToAddLayers(navigation.layers);
       break;
     case Navigation::Move::kRemove:
       shard.AskToRemoveLayer();
@@ -132,9 +135,11 @@ void Server::Act(const Navigation& navigation) {
       // Every interval as long as it lasts: told once in a while.
       if (stats.no_budget++ % 1000 != 0) return;
   }
-  const std::string text = fmt::format(
-      "{} shard {}: reads take {:.0f} % of its time, queue {:.1f} on average",
-      Describe(navigation.move), navigation.shard, 100 * navigation.reads, navigation.queue);
+  const std::string layers =
+      navigation.layers > 1 ? fmt::format(" {} layers", navigation.layers) : "";
+  const std::string text =
+      fmt::format("{}{} shard {}: reads need {:.0f} % of its time on average",
+                  Describe(navigation.move), layers, navigation.shard, 100 * navigation.load);
   spdlog::info("navigation: {}", text);
   stats.decisions.insert(stats.decisions.begin(), text);
   if (stats.decisions.size() > kDecisionsKept) stats.decisions.pop_back();

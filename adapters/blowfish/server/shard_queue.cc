@@ -57,7 +57,10 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
   taken.stop = taken_.stop = stop;
 }
 
-void ShardQueue::Done(const SubBatch& batch) { waiting_ -= batch.subrequests.size(); }
+void ShardQueue::Done(const SubBatch& batch) {
+  waiting_ -= batch.subrequests.size();
+  answered_ += batch.subrequests.size();
+}
 
 TimePoint ShardQueue::Now() {
   return TimePoint(std::chrono::steady_clock::now().time_since_epoch());

@@ -47,6 +47,9 @@ class ShardQueue {
   /// Requests that have not been answered, those under way among them.
   [[nodiscard]] std::uint64_t waiting() const { return waiting_.load(std::memory_order_relaxed); }
 
+  /// Requests that were answered since the start.
+  [[nodiscard]] std::uint64_t answered() const { return answered_.load(std::memory_order_relaxed); }
+
   /// The clock of deadlines.
   [[nodiscard]] static TimePoint Now();
 
@@ -60,6 +63,7 @@ class ShardQueue {
   bool woken_ = false;
   bool asleep_ = false;
   std::atomic<std::uint64_t> waiting_ = 0;
+  std::atomic<std::uint64_t> answered_ = 0;
 };
 
 }  // namespace stout::blowfish

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -10,14 +11,6 @@
 #include "blowfish/store/layer_file.h"
 
 namespace stout::blowfish {
-namespace {
-
-/// While requests wait, filling takes at most this part of the time. A guess: the last layer then
-/// makes up for it soon.
-constexpr int kFillPart = 8;
-
-}  // namespace
-
 Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& directory,
                                                        std::size_t number, ShardOptions options,
                                                        Diagnostics* diagnostics) {
@@ -51,10 +44,14 @@ bool ShardWorker::AddKeptLayer() {
   return true;
 }
 
-void ShardWorker::AskToMove(bool (Shard::*move)(), std::uint64_t& count) {
-  queue_.Push([this, move, &count](Shard& shard) {
+void ShardWorker::AskToMove(std::function<void(Shard&)> move) {
+  queue_.Push([this, move = std::move(move)](Shard& shard) {
     ++moves_;  // One that fails is over, too.
-    count += (shard.*move)();
+    const std::size_t before = shard.layers();
+    move(shard);
+    const std::size_t after = shard.layers();
+    added_layers_ += std::max(before, after) - before;
+    removed_layers_ += std::max(before, after) - after;
   });
   ++asked_moves_;
 }
@@ -86,27 +83,18 @@ void ShardWorker::Work(Done done) {
                       .now = ShardQueue::Now,
                       .read_time = read_time_});
   ShardQueue::Taken taken;
-  bool filling = true;  // A start may have added layers.
   while (!taken.stop || !runner.idle()) {
-    const bool at_once = filling || runner.wants_turn();
-    queue_.Take(at_once ? TimePoint::min() : shard_->next_poll().value_or(kNever), taken);
+    queue_.Take(runner.wants_turn() ? TimePoint::min() : shard_->next_poll().value_or(kNever),
+                taken);
     if (taken.stop) runner.End();
     const TimePoint begin = ShardQueue::Now();
     const bool served = !taken.batches.empty() || !runner.idle();
     Serve(taken, runner);
     if (served) busy_ += (ShardQueue::Now() - begin).count();
     try {
-      const TimePoint begin_fill = ShardQueue::Now();
-      const bool may_fill = queue_.waiting() == 0 || begin_fill >= next_fill_;
-      filling = may_fill && shard_->FillLayers();
-      if (may_fill) {
-        const TimePoint end_fill = ShardQueue::Now();
-        next_fill_ = end_fill + (kFillPart - 1) * (end_fill - begin_fill);
-      }
       Publish();
       KeepLayers();
     } catch (const std::bad_alloc&) {  // no client waits for it: it is tried again
-      filling = false;
     }
   }
   shard_.reset();  // Its handlers run here.
@@ -135,7 +123,7 @@ void ShardWorker::Publish() {
                      .layer_bytes = shard_->layer_bytes(),
                      .next_layer_bytes = shard_->next_layer_bytes(),
                      .finest_layer_bytes = shard_->finest_layer_bytes(),
-                     .filling = files.filling(),
+                     .filling = shard_->filling(),
                      .moves = moves_,
                      .added_layers = added_layers_,
                      .removed_layers = removed_layers_,

@@ -26,10 +26,10 @@ struct ShardStatus {
   std::uint64_t log_table_bytes = 0;
   std::size_t layers = 0;
   std::uint64_t layer_bytes = 0;
-  std::uint64_t next_layer_bytes = 0;
+  NextLayerBytes next_layer_bytes = {};
   std::uint64_t finest_layer_bytes = 0;
-  bool filling = false;     ///< Layers that lack values.
-  std::uint64_t moves = 0;  ///< Carried out, of those that AskToAddLayer() and its like asked for.
+  bool filling = false;     ///< Layers are ordered, and not full yet.
+  std::uint64_t moves = 0;  ///< Carried out, of those that AskToAddLayers() and its like asked for.
   std::uint64_t added_layers = 0;    ///< By these moves.
   std::uint64_t removed_layers = 0;  ///< Likewise.
   ShardStats stats;
@@ -37,8 +37,7 @@ struct ShardStatus {
 
 /// A shard with its worker thread, and the queue of the worker's tasks.
 ///
-/// Added layers are filled by all reads, by the worker while the queue is empty, and for an eighth
-/// of its time while it is not. Their number is kept for the next start: see layer_file.h.
+/// The number of its layers is kept for the next start: see layer_file.h.
 ///
 /// A command for which there is no memory is answered with that error. If there is no memory for a
 /// change that is already durable, the process ends: its next start has the change.
@@ -65,16 +64,21 @@ class ShardWorker {
   ShardWorker& operator=(const ShardWorker&) = delete;
   ~ShardWorker() { Stop(); }
 
-  /// Adds a layer, empty, if the shard had more of them at its last end. Returns false if not.
+  /// Orders a layer if the shard had more of them at its last end. Returns false if not.
   /// Requires that Start() was not called: from then on the shard's number is what it has.
   bool AddKeptLayer();
 
-  /// The worker adds a layer, or removes the finest one, when it takes its queue the next time.
+  /// The worker orders layers, or removes those that are ordered, otherwise the finest one, when it
+  /// takes its queue the next time.
   /// Errors: as ShardQueue::Push.
   /// Threads: one calls these three.
   /// @{
-  void AskToAddLayer() { AskToMove(&Shard::AddLayer, added_layers_); }
-  void AskToRemoveLayer() { AskToMove(&Shard::RemoveLayer, removed_layers_); }
+  void AskToAddLayers(std::size_t count) {
+    AskToMove([count](Shard& shard) { shard.AddLayers(count); });
+  }
+  void AskToRemoveLayer() {
+    AskToMove([](Shard& shard) { shard.RemoveLayer(); });
+  }
   /// How often the worker was asked: once status().moves is as large, the status has them all.
   [[nodiscard]] std::uint64_t asked_moves() const { return asked_moves_; }
   /// @}
@@ -103,7 +107,7 @@ class ShardWorker {
  private:
   ShardWorker() = default;
   void Work(Done done);
-  void AskToMove(bool (Shard::*move)(), std::uint64_t& count);
+  void AskToMove(std::function<void(Shard&)> move);
   void Serve(ShardQueue::Taken& taken, ShardRunner& runner);
   void Publish();
   // Writes the number of layers down if it has changed.
@@ -125,8 +129,6 @@ class ShardWorker {
   std::uint64_t moves_ = 0;  // This and the next two are the worker's.
   std::uint64_t added_layers_ = 0;
   std::uint64_t removed_layers_ = 0;
-
-  TimePoint next_fill_;  // Not before, while requests wait.
 
   mutable std::mutex mutex_;
   ShardStatus status_;

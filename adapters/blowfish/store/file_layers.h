@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,20 +18,32 @@ namespace stout::blowfish {
 template <typename Visit>
 decltype(auto) VisitLayers(SuccinctStore& store, Visit visit) {
   if (BlockLayers* const layers = store.block_layers()) return visit(*layers);
-  LayerLadder ladder = store.ladder();
+  LayerLadder ladder(store.index_layers());
   return visit(ladder);
 }
 
-/// Adds or removes layers until the file has this number, or can have no more. Returns true if it
-/// added some. Throws std::bad_alloc; then the file has some of them.
-inline bool SetLayers(SuccinctStore& store, std::size_t wanted) {
-  return VisitLayers(store, [wanted](auto& layers) {
+[[nodiscard]] inline std::size_t LayersOf(SuccinctStore& store) {
+  return VisitLayers(store, [](const auto& layers) { return layers.layers(); });
+}
+
+/// Adds layers, empty, or removes some, until the file has this number, or can have no more. Throws
+/// std::bad_alloc; then the file has some of them.
+inline void SetLayers(SuccinctStore& store, std::size_t wanted) {
+  VisitLayers(store, [wanted](auto& layers) {
     while (layers.layers() > wanted && layers.Remove()) continue;
-    bool added = false;
-    while (layers.layers() < wanted && layers.Add()) added = true;
-    return added;
+    while (layers.layers() < wanted && layers.Add()) continue;
   });
 }
+
+/// Bytes of one more layer than there are and are ordered, of two more, and so on. If there are
+/// fewer, those count.
+using NextLayerBytes = std::array<std::uint64_t, 4>;
+
+/// How the values of a new layer come: the two constructions of the paper (3.1).
+enum class LayerFilling : std::uint8_t {
+  kDedicated,      ///< A thread fills it beside the shard's worker. It serves when it is full.
+  kOpportunistic,  ///< It serves at once, and reads fill it with what they pass.
+};
 
 /// The numbers of layers of a shard's files. Files with blocks have a number of their own, because
 /// their layers are larger by far: up to all values.
@@ -43,9 +56,5 @@ struct LayerNumbers {
   }
   [[nodiscard]] std::uint32_t most() const { return std::max(of_indexes, of_blocks); }
 };
-
-[[nodiscard]] inline bool HasLayersToFill(SuccinctStore& store) {
-  return VisitLayers(store, [](const auto& layers) { return layers.filling(); });
-}
 
 }  // namespace stout::blowfish

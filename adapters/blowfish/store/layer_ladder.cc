@@ -25,18 +25,22 @@ std::size_t LayerLadder::Steps() const {
 
 std::uint64_t LayerLadder::bytes() const { return searches_.bytes() + reads_.bytes(); }
 
-LayeredSampledArray& LayerLadder::ArrayOf(std::size_t step) const {
+bool LayerLadder::IsForSearches(std::size_t step) const {
   // The two arrays take turns, except for the first step and the last.
-  const bool searches = step == 0 || (step % 2 == 1 && step + 1 < Steps());
-  return searches ? searches_ : reads_;
+  return step == 0 || (step % 2 == 1 && step + 1 < Steps());
 }
 
-std::uint64_t LayerLadder::next_bytes() const {
-  const std::size_t step = layers();
-  if (step == Steps()) return 0;
-  const LayeredSampledArray& array = ArrayOf(step);
-  const auto words = LayeredSampledArray::WordsOfLayer(array.shape(), array.finest() / 2);
-  return BytesOfWords(words.values + words.bitmap) + 2 * kPageBytes;
+std::uint64_t LayerLadder::next_bytes(std::size_t count) const {
+  std::uint32_t searches = searches_.finest();
+  std::uint32_t reads = reads_.finest();
+  std::uint64_t bytes = 0;
+  for (std::size_t step = layers(); count > 0 && step < Steps(); ++step, --count) {
+    std::uint32_t& distance = IsForSearches(step) ? searches : reads;
+    distance /= 2;
+    const auto words = LayeredSampledArray::WordsOfLayer(ArrayOf(step).shape(), distance);
+    bytes += BytesOfWords(words.values + words.bitmap) + 2 * kPageBytes;
+  }
+  return bytes;
 }
 
 std::uint64_t LayerLadder::finest_bytes() const {

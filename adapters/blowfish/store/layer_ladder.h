@@ -3,8 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "blowfish/index/record_index.h"
-#include "blowfish/index/text_index.h"
+#include "blowfish/index/index_layers.h"
 
 namespace stout::blowfish {
 
@@ -19,40 +18,43 @@ namespace stout::blowfish {
 /// attribute. A text index has `positions` for `records`, `rows` for `places`, and bytes for
 /// attributes.
 ///
-/// The steps that an index stands on are in its arrays: a ladder has no state of its own.
+/// The steps that an index stands on are in its arrays: a ladder has no state of its own. That of a
+/// Next() goes on where the layers of the index end.
 ///
 /// Space: a step takes as much as all before it of its kind together.
 /// Cost: some arithmetic a column; climbing as LayeredSampledArray's Add() and Remove().
-/// Owner: the index outlives it.   Threads: those of the index.
+/// Owner: the layers outlive it.   Threads: those of the layers.
 /// Errors: as LayeredSampledArray's.
 class LayerLadder {
  public:
-  explicit LayerLadder(RecordIndex& index)
-      : searches_(index.records_at()), reads_(index.places_of()) {}
-  explicit LayerLadder(TextIndex& index)
-      : searches_(index.positions_at()), reads_(index.rows_of()) {}
+  explicit LayerLadder(IndexLayers& layers) : searches_(layers.searches), reads_(layers.reads) {}
 
   /// Layers that the index has, those it always has not counted.
   [[nodiscard]] std::size_t layers() const;
   /// Bytes of all layers, those being filled included.
   [[nodiscard]] std::uint64_t bytes() const;
-  /// Maximum bytes of one more layer, as long as it is being filled; 0: there is none.
-  [[nodiscard]] std::uint64_t next_bytes() const;
+  /// Maximum bytes of the next layers, as long as they are being filled. If there are fewer, those
+  /// count.
+  [[nodiscard]] std::uint64_t next_bytes(std::size_t count = 1) const;
   /// Minimum bytes that removing the finest layer frees; 0: there is none.
   [[nodiscard]] std::uint64_t finest_bytes() const;
 
   /// Layers lack entries.
   [[nodiscard]] bool filling() const { return searches_.filling() || reads_.filling(); }
 
-  /// A layer more, empty: whoever reads fills it, and FillLayers() at once. False: there is none.
+  /// A layer more, empty: reads fill it, and FillLayers() at once. False: there is none.
   bool Add();
   /// False: there is no layer.
   bool Remove();
 
  private:
   [[nodiscard]] std::size_t Steps() const;
+  // Returns true if the step adds to `searches_`; step < Steps().
+  [[nodiscard]] bool IsForSearches(std::size_t step) const;
   // The array that a step adds to; step < Steps().
-  [[nodiscard]] LayeredSampledArray& ArrayOf(std::size_t step) const;
+  [[nodiscard]] LayeredSampledArray& ArrayOf(std::size_t step) const {
+    return IsForSearches(step) ? searches_ : reads_;
+  }
 
   LayeredSampledArray& searches_;
   LayeredSampledArray& reads_;

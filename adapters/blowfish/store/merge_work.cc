@@ -4,20 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "blowfish/index/cut_choice.h"
-#include "blowfish/store/file_layers.h"
+#include "blowfish/store/new_layers.h"
 #include "blowfish/store/shard_directory.h"
 #include "blowfish/store/store_failures.h"
-#include "blowfish/store/value_reader.h"
 
 namespace stout::blowfish {
 namespace {
-
-/// A stop may take some tenths of a second.
-constexpr std::uint32_t kFillAtOnce = 1 << 14;                      // records
-constexpr std::uint64_t kFillBytesAtOnce = std::uint64_t{4} << 20;  // of values
 
 /// Of values; it takes less than 100 MB to build such a file.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
@@ -34,19 +30,13 @@ std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
              : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
 }
 
-// Nobody else has the store yet. Without memory it gets fewer layers.
-void AddFullLayers(SuccinctStore& to, std::size_t layers, const std::stop_token& stop) {
-  try {
-    if (!SetLayers(to, layers)) return;
-  } catch (const std::bad_alloc&) {
-  }
-  ValueReader reader(to);
-  for (std::uint32_t first = 0; first < to.records() && HasLayersToFill(to);) {
-    if (stop.stop_requested()) return;
-    const std::uint32_t last = to.EndOfPart(first, kFillBytesAtOnce, kFillAtOnce);
-    reader.FillLayers(first, last);
-    first = last;
-  }
+// Nobody else has the store yet. Without memory, it gets fewer layers.
+void AddFullLayers(const std::shared_ptr<SuccinctStore>& to, std::size_t wanted,
+                   const std::stop_token& stop) try {
+  NewLayers layers(to, wanted);
+  layers.Fill(stop);
+  std::move(layers).Join(*to);
+} catch (const std::bad_alloc&) {
 }
 
 // The paths of new files. Unless they are kept, the files go with it.
@@ -148,7 +138,7 @@ ErrorCode MergeWork::Open(std::vector<MergedFile>& files, const std::stop_token&
     auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
     if (!opened) return opened.error();
     file.store = std::move(*opened);
-    AddFullLayers(*file.store, layers.Of(*file.store), stop);
+    AddFullLayers(file.store, layers.Of(*file.store), stop);
     if (stop.stop_requested()) return FailStopped(path, diagnostics);
   }
   return {};

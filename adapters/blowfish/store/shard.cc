@@ -49,9 +49,11 @@ Shard::Shard(std::string directory, ShardOptions options)
     : directory_(std::move(directory)),
       options_(WithDefaults(std::move(options))),
       compaction_(options_.compaction),
+      filler_(options_.wake, options_.fill_slots),
       background_(options_.wake) {}
 
 Shard::~Shard() {
+  filler_.Stop();
   background_.RequestStop();
   log_.reset();  // It answers what is open, and handlers use the rest.
 }
@@ -123,18 +125,6 @@ ErrorCode Shard::OpenFiles(Diagnostics* diagnostics) {
   }
   files_.HideReplaced();
   return {};
-}
-
-bool Shard::AddLayer() {
-  const bool added = files_.AddLayer();
-  wanted_layers_ = files_.layer_numbers();
-  return added;
-}
-
-bool Shard::RemoveLayer() {
-  const bool removed = files_.RemoveLayer();
-  wanted_layers_ = files_.layer_numbers();
-  return removed;
 }
 
 // --- Queries -------------------------------------------------------------------------------------

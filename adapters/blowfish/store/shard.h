@@ -19,6 +19,7 @@
 #include "blowfish/store/background.h"
 #include "blowfish/store/compaction.h"
 #include "blowfish/store/first_keys.h"
+#include "blowfish/store/layer_filler.h"
 #include "blowfish/store/merge_slots.h"
 #include "blowfish/store/shard_manifest.h"
 #include "blowfish/store/shard_search.h"
@@ -58,6 +59,11 @@ struct ShardOptions {
 
   /// Bounds the merges at a time of all shards together. Null: no bound.
   std::shared_ptr<MergeSlots> merge_slots;
+
+  /// Bounds the files at a time that new layers of all shards together are filled for. Null: no
+  /// bound.
+  std::shared_ptr<MergeSlots> fill_slots;
+  LayerFilling layer_filling = LayerFilling::kDedicated;
 
   /// Unix time in milliseconds, which tombstones carry; for tests. Empty: the system's.
   std::function<std::uint64_t()> now_ms;
@@ -103,8 +109,8 @@ struct ShardStats {
 /// 4. A record in a file is hidden from the moment that a newer store has its key.
 ///
 /// Threads: all members on one, the shard's worker; handlers run there. The log has a thread of its
-///   own. A compaction has one while it runs. It reads the old stores as const values, so the
-///   layers of the files belong to the worker alone.
+///   own. A compaction has one while it runs, and so have new layers while they are filled. Both
+///   read the stores as const values, so the layers of the files belong to the worker alone.
 /// Errors: as stout::Store's; reads do not fail.
 /// Paper: BlowFish (NSDI'16) Section 2; Succinct (NSDI'15) Section 4.
 class Shard {
@@ -215,18 +221,24 @@ class Shard {
   using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
   void BackUp(const std::string& directory, BackupHandler handler);
 
-  /// See LayerLadder and BlockLayers: of all files together; all 0 or false while there is none. A
-  /// merge keeps the number.
+  /// See SuccinctStores: of all files together; all 0 or false while there is none. A merge keeps
+  /// the number.
   /// @{
   [[nodiscard]] std::size_t layers() const { return files_.layers(); }
   [[nodiscard]] std::uint64_t layer_bytes() const { return files_.layer_bytes(); }
-  [[nodiscard]] std::uint64_t next_layer_bytes() const { return files_.next_layer_bytes(); }
+  [[nodiscard]] const NextLayerBytes& next_layer_bytes() const { return files_.next_layer_bytes(); }
   [[nodiscard]] std::uint64_t finest_layer_bytes() const { return files_.finest_layer_bytes(); }
-  bool AddLayer();
+  /// Orders this number of layers for each file, or as many as it can have and there is memory for.
+  /// Poll() fills them in the background, and takes them over when they are full. Layers that were
+  /// ordered before are begun anew. Returns false if there is none to add.
+  bool AddLayers(std::size_t count);
+  bool AddLayer() { return AddLayers(1); }
+  /// Removes the layers that are ordered, or if there is none, the finest layer. Their memory is
+  /// free when it returns, within about ten milliseconds. Returns false if there is no layer.
   bool RemoveLayer();
+  /// Layers are ordered, and not full yet.
+  [[nodiscard]] bool filling() const { return files_.filling(); }
   /// @}
-  /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
-  bool FillLayers() { return files_.FillSome(); }
 
   [[nodiscard]] const ShardStats& stats() const { return stats_; }
   [[nodiscard]] const SuccinctStores& files() const { return files_; }
@@ -275,6 +287,11 @@ class Shard {
   void HideSome();
   void HideInNew(KeyView key);
   void GoOver();
+  void OrderLayers(LayerNumbers wanted);
+  // Begins to fill ordered layers, and takes over those that are full.
+  void FillLayers();
+  // Ordered layers that are not full are off.
+  void StopFilling();
   void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
   void Fail(std::string_view why);
   [[nodiscard]] ShardManifest MergedManifest() const;
@@ -319,6 +336,9 @@ class Shard {
   std::vector<std::shared_ptr<const SuccinctStore>> old_files_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 
+  std::vector<NewLayers> ordered_layers_;  // Poll() begins to fill them.
+
+  LayerFiller filler_;
   Background background_;  // Last: its work uses the others.
 };
 

@@ -29,6 +29,7 @@ Finished Ended(ErrorCode failed, std::string why) {
 void Shard::Poll() {
   log_->Poll();
   if (auto finished = background_.Take()) End(std::move(*finished));
+  FillLayers();
   if (compaction_.working() == Compaction::Action::kTakeOver) HideSome();
   TellLog();
   while (const auto action = compaction_.Next(options_.now())) Begin(*action);
@@ -213,12 +214,8 @@ void Shard::HideInNew(KeyView key) {
 }
 
 void Shard::GoOver() {
-  // The numbers may have changed meanwhile; layers that come now are filled by queries.
-  try {
-    merged_.SetLayers(files_.layer_numbers());
-    swept_.SetLayers(files_.layer_numbers());
-  } catch (const std::bad_alloc&) {  // With fewer layers, the files are only slower.
-  }
+  const LayerNumbers layers = files_.layer_numbers();
+  StopFilling();  // It may fill for the old files.
   manifest_ = MergedManifest();
   stats_.last_merge = merge_report_;
   ++stats_.merges;
@@ -226,7 +223,9 @@ void Shard::GoOver() {
   // In this order: those stand before these.
   std::ranges::move(files_.Replace(sweeping_, std::exchange(swept_, {})),
                     std::back_inserter(old_files_));
-  wanted_layers_ = files_.layer_numbers();
+  // The numbers may have changed since the merge began.
+  files_.RemoveLayersAbove(layers);
+  OrderLayers(layers);
   old_suffixes_ = std::exchange(suffixes_, {});
   suffix_bytes_ = 0;
   if (merge_packs_) pack_ = false;

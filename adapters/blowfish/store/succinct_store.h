@@ -20,7 +20,6 @@
 #include "blowfish/index/token_alphabet.h"
 #include "blowfish/index/zeroed_words.h"
 #include "blowfish/store/encoding_choice.h"
-#include "blowfish/store/layer_ladder.h"
 #include "blowfish/store/space.h"
 #include "stout/error.h"
 
@@ -44,8 +43,9 @@ struct Tombstone {
 /// two has an index of no records. ValueReader reads all three, and VisitLayers() visits the layers
 /// of all three.
 ///
-/// Threads: any for const members, which neither read nor change layers: so other threads have a
-///   const view. All other members belong to one thread, the owner's.
+/// Threads: any for const members, which neither read nor change layers, and for filling a
+///   NewLayers: so other threads have a const view. All other members belong to one thread, the
+///   owner's.
 /// Paper: BlowFish (NSDI'16) Section 2, after Succinct (NSDI'15) Section 4.
 class SuccinctStore {
  public:
@@ -96,6 +96,7 @@ class SuccinctStore {
   /// The values of all records of the index, without layers.
   [[nodiscard]] const RecordTexts& texts() const { return index_.texts(); }
   [[nodiscard]] RecordIndex& index() { return index_; }
+  [[nodiscard]] const RecordIndex& index() const { return index_; }
   /// Null unless the encoding is kBlocks.
   [[nodiscard]] const BlockTexts* blocks() const { return blocks_ ? &*blocks_ : nullptr; }
   /// Null unless the encoding is kBlocks.
@@ -107,8 +108,8 @@ class SuccinctStore {
   [[nodiscard]] TextIndex* text() { return text_ ? &*text_ : nullptr; }
   [[nodiscard]] const TextIndex* text() const { return text_ ? &*text_ : nullptr; }
   /// @}
-  /// The layers of the index, or of the text index.
-  [[nodiscard]] LayerLadder ladder() { return text_ ? LayerLadder(*text_) : LayerLadder(index_); }
+  /// The layers of the index, or of the text index. Those with blocks have none there.
+  [[nodiscard]] IndexLayers& index_layers() { return text_ ? text_->layers() : index_.layers(); }
 
   [[nodiscard]] const KeyDirectory& deleted_keys() const { return deleted_keys_; }
   [[nodiscard]] Tombstone TombstoneOf(std::uint64_t deleted) const {

@@ -11,12 +11,6 @@
 namespace stout::blowfish {
 namespace {
 
-/// Amount that is read to fill layers before anything else is looked at: about a millisecond.
-constexpr std::uint32_t kFillRecords = 512;
-constexpr std::uint64_t kFillBytes = std::uint64_t{64} << 10;
-/// Likewise, of a text index: each byte can fill an entry of two layers.
-constexpr std::uint64_t kFillTextBytes = std::uint64_t{16} << 10;
-
 // The keys of one file, or those that it has deleted, for a walk through all files side by side.
 struct FileKeys {
   std::size_t file;
@@ -28,11 +22,6 @@ struct FileKeys {
 bool IsBehind(const FileKeys& a, const FileKeys& b) {
   const int order = a.keys->key().compare(b.keys->key());
   return order != 0 ? order > 0 : a.file < b.file;
-}
-
-// Returns the end of the records that are read next to fill layers.
-std::uint32_t EndOfFill(const SuccinctStore& store, std::uint32_t first) {
-  return store.EndOfPart(first, store.text() ? kFillTextBytes : kFillBytes, kFillRecords);
 }
 
 }  // namespace
@@ -91,6 +80,7 @@ std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(FileRu
 
 void SuccinctStores::Sum() {
   sums_ = {};
+  std::uint64_t ordered_bytes = 0;
   for (const File& file : files_) {
     SuccinctStore& store = *file.store;
     sums_.records += store.records();
@@ -98,17 +88,21 @@ void SuccinctStores::Sum() {
     if (store.HasPackedBlocks()) sums_.packed_records += store.records();
     VisitLayers(store, [&](const auto& layers) {
       // A removal leaves files with fewer layers as they are.
-      const auto number = static_cast<std::uint32_t>(layers.layers());
+      const auto number = static_cast<std::uint32_t>(layers.layers()) + file.ordered_layers;
       if (number > sums_.layers.most()) sums_.finest_layer_bytes = 0;
       std::uint32_t& most =
           store.blocks() != nullptr ? sums_.layers.of_blocks : sums_.layers.of_indexes;
       most = std::max(most, number);
       if (number == sums_.layers.most()) sums_.finest_layer_bytes += layers.finest_bytes();
-      sums_.layer_bytes += layers.bytes();
-      sums_.next_layer_bytes += layers.next_bytes();
-      sums_.filling = sums_.filling || layers.filling();
+      sums_.layer_bytes += layers.bytes() + file.ordered_bytes;
+      ordered_bytes += file.ordered_bytes;
+      const std::uint64_t ordered = layers.next_bytes(file.ordered_layers);
+      for (std::size_t i = 0; i < sums_.next_layer_bytes.size(); ++i)
+        sums_.next_layer_bytes[i] += layers.next_bytes(file.ordered_layers + i + 1) - ordered;
     });
   }
+  sums_.filling = ordered_bytes > 0;
+  if (sums_.filling) sums_.finest_layer_bytes = ordered_bytes;
 }
 
 std::vector<std::string> SuccinctStores::names() const {
@@ -239,50 +233,51 @@ bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
 
 // --- Layers --------------------------------------------------------------------------------------
 
-bool SuccinctStores::AddLayer() {
-  const std::uint64_t before = layer_bytes();
-  const LayerNumbers had = sums_.layers;
-  SetLayers({had.of_indexes + 1, had.of_blocks + 1});
-  return layer_bytes() > before;
-}
-
-bool SuccinctStores::RemoveLayer() {
-  if (layers() == 0) return false;
-  const std::uint32_t wanted = sums_.layers.most() - 1;
-  SetLayers({std::min(sums_.layers.of_indexes, wanted), std::min(sums_.layers.of_blocks, wanted)});
-  return true;
-}
-
-void SuccinctStores::SetLayers(LayerNumbers wanted) {
-  const LayerNumbers before = sums_.layers;
-  try {
-    for (File& file : files_) {
-      if (blowfish::SetLayers(*file.store, wanted.Of(*file.store))) file.filled_through = 0;
+std::vector<NewLayers> SuccinctStores::OrderLayers(LayerNumbers wanted, LayerFilling filling) try {
+  std::vector<NewLayers> ordered;
+  ordered.reserve(files_.size());
+  for (File& file : files_) {
+    SuccinctStore& store = *file.store;
+    if (LayersOf(store) >= wanted.Of(store)) continue;
+    if (filling == LayerFilling::kOpportunistic) {
+      SetLayers(store, wanted.Of(store));
+      continue;
     }
-  } catch (const std::bad_alloc&) {
-    for (const File& file : files_) {
-      const SuccinctStore& store = *file.store;
-      (void)blowfish::SetLayers(*file.store, std::min(wanted.Of(store), before.Of(store)));
-    }
-    Sum();
-    throw;
+    NewLayers layers(file.store, wanted.Of(store));
+    if (layers.count() == 0) continue;
+    file.ordered_layers = static_cast<std::uint32_t>(layers.count());
+    file.ordered_bytes = layers.bytes();
+    ordered.push_back(std::move(layers));
   }
+  Sum();
+  return ordered;
+} catch (const std::bad_alloc&) {
+  DropOrders();
+  return {};
+}
+
+void SuccinctStores::Install(NewLayers layers) {
+  const auto file = std::ranges::find_if(
+      files_, [&](const File& each) { return each.store.get() == &layers.store(); });
+  if (file == files_.end()) return;
+  std::move(layers).Join(*file->store);
+  file->ordered_layers = 0;
+  file->ordered_bytes = 0;
   Sum();
 }
 
-bool SuccinctStores::FillSome() {
-  if (!filling()) return false;
-  const auto file = std::ranges::find_if(files_, [](const File& each) {
-    return each.filled_through < each.store->records() && HasLayersToFill(*each.store);
-  });
-  if (file != files_.end()) {
-    const SuccinctStore& store = *file->store;
-    const std::uint32_t last = EndOfFill(store, file->filled_through);
-    file->reader->FillLayers(file->filled_through, last);
-    file->filled_through = last;
+void SuccinctStores::RemoveLayersAbove(LayerNumbers most) {
+  for (File& file : files_)
+    SetLayers(*file.store, std::min<std::size_t>(LayersOf(*file.store), most.Of(*file.store)));
+  Sum();
+}
+
+void SuccinctStores::DropOrders() {
+  for (File& file : files_) {
+    file.ordered_layers = 0;
+    file.ordered_bytes = 0;
   }
   Sum();
-  return file != files_.end();
 }
 
 }  // namespace stout::blowfish

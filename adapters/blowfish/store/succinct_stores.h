@@ -16,6 +16,7 @@
 #include "blowfish/store/first_to_merge.h"
 #include "blowfish/store/hidden_records.h"
 #include "blowfish/store/merge_work.h"
+#include "blowfish/store/new_layers.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/value_reader.h"
 
@@ -96,26 +97,32 @@ class SuccinctStores {
   void Offer(std::optional<std::string_view> after, bool with_deleted,
              const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
 
-  /// See LayerLadder and BlockLayers: of all files together.
+  /// See LayerLadder and BlockLayers: of all files together. Those that are ordered count.
   /// @{
   [[nodiscard]] std::size_t layers() const { return sums_.layers.most(); }
   [[nodiscard]] LayerNumbers layer_numbers() const { return sums_.layers; }
   [[nodiscard]] std::uint64_t layer_bytes() const { return sums_.layer_bytes; }
-  [[nodiscard]] std::uint64_t next_layer_bytes() const { return sums_.next_layer_bytes; }
+  [[nodiscard]] const NextLayerBytes& next_layer_bytes() const { return sums_.next_layer_bytes; }
+  /// If layers are ordered, those; otherwise the finest layers of the files with the most.
   [[nodiscard]] std::uint64_t finest_layer_bytes() const { return sums_.finest_layer_bytes; }
-  /// Each file gets its next layer; or those with the most layers lose one. False: no file can.
-  bool AddLayer();
-  bool RemoveLayer();
-  /// Throws std::bad_alloc; then all files have at most the layers that they had.
-  void SetLayers(LayerNumbers wanted);
   /// @}
-  /// A layer lacked values at the last FillSome(), or has come since.
+
+  /// Orders the layers that files lack, and returns them: Install() is due when they are full. With
+  /// kOpportunistic, adds them, empty, and returns none. If there is no memory, files get fewer.
+  /// Requires that none is ordered.
+  [[nodiscard]] std::vector<NewLayers> OrderLayers(LayerNumbers wanted, LayerFilling filling);
+  /// Puts layers into their file, unless that is gone.
+  void Install(NewLayers layers);
+  /// Orders that were not installed are off.
+  void DropOrders();
+  /// Removes layers until each file has at most this number. Requires that none is ordered.
+  void RemoveLayersAbove(LayerNumbers most);
+  /// Layers are ordered.
   [[nodiscard]] bool filling() const { return sums_.filling; }
+
   /// Returns true if layers make several gets at once faster, too, because most values have to be
   /// unpacked.
   [[nodiscard]] bool packed_blocks() const { return sums_.packed_records > sums_.records / 2; }
-  /// Reads about a millisecond's worth of what layers lack. False: nothing is left.
-  bool FillSome();
 
  private:
   struct File {
@@ -123,7 +130,8 @@ class SuccinctStores {
     std::shared_ptr<SuccinctStore> store;
     HiddenRecords hidden;
     std::unique_ptr<ValueReader> reader;
-    std::uint32_t filled_through = 0;  // Its records before are in all layers.
+    std::uint32_t ordered_layers = 0;
+    std::uint64_t ordered_bytes = 0;
   };
 
   // Over all files. They are kept because a worker reads them in each of its turns.
@@ -132,7 +140,7 @@ class SuccinctStores {
     std::uint64_t file_bytes = 0;
     LayerNumbers layers;  // the most of any file
     std::uint64_t layer_bytes = 0;
-    std::uint64_t next_layer_bytes = 0;
+    NextLayerBytes next_layer_bytes = {};
     std::uint64_t finest_layer_bytes = 0;
     bool filling = false;
     std::uint64_t packed_records = 0;

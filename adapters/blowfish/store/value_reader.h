@@ -83,18 +83,6 @@ class ValueReader {
     return text_.view();
   }
 
-  /// Fills the layers with what the records [first, last) have, as far as there is room. Requires
-  /// ReadFor::kKeys.
-  void FillLayers(std::uint32_t first, std::uint32_t last) {
-    if (blocks_) {
-      blocks_->FillLayers(first, last);
-    } else if (TextIndex* const text = store_.text()) {
-      text->FillLayers(first, last);
-    } else {
-      store_.index().FillLayers(first, last);
-    }
-  }
-
  private:
   SuccinctStore& store_;
   std::optional<RecordReader> index_;         // for kIndex

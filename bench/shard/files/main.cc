@@ -109,8 +109,11 @@ Shard Build(const std::vector<KeptRecord>& records, std::size_t files, const Com
     shard.stores.Add({name, std::move(*store)});
   }
   const auto layers = static_cast<std::uint32_t>(command.layers);
-  shard.stores.SetLayers({.of_indexes = layers, .of_blocks = layers});
-  while (shard.stores.FillSome()) continue;
+  for (blowfish::NewLayers& ordered : shard.stores.OrderLayers(
+           {.of_indexes = layers, .of_blocks = layers}, blowfish::LayerFilling::kDedicated)) {
+    ordered.Fill({});
+    shard.stores.Install(std::move(ordered));
+  }
   return shard;
 }
 
@@ -161,7 +164,7 @@ class Measurement {
     return Measure(command_.operations, [&](std::size_t) {
       const SuccinctStores& stores = shard_.stores;
       found_ += stores.records() + stores.file_bytes() + stores.layers() + stores.layer_bytes() +
-                stores.next_layer_bytes() + stores.finest_layer_bytes() + stores.filling();
+                stores.next_layer_bytes().front() + stores.finest_layer_bytes() + stores.filling();
     });
   }
 

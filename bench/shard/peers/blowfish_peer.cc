@@ -25,11 +25,13 @@ class BlowfishPeer : public ShardPeer {
     store_ = BuildStore(records, options_.directory, options_.encoding);
     for (int i = 0; i < options_.record_layers; ++i) store_->index().records_at().Add();
     for (int i = 0; i < options_.place_layers; ++i) store_->index().places_of().Add();
+    reader_.emplace(*store_);
     if (blowfish::BlockLayers* const layers = store_->block_layers()) {
       for (int i = 0; i < options_.block_layers; ++i) layers->Add();
+      blowfish::BlockTexts::Reader(*store_->blocks(), *layers).FillLayers(0, store_->records());
+    } else {
+      store_->index().FillLayers(0, store_->records());
     }
-    reader_.emplace(*store_);
-    reader_->FillLayers(0, store_->records());
   }
 
   bool Get(std::string_view key, std::string& value) override {

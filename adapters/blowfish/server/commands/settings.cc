@@ -30,12 +30,12 @@ void ShowSchema(const resp::Call& call) {
   for (const std::string& name : schema.names()) reply.BulkString(name);
 }
 
-void ReplyLayers(std::size_t layers, std::uint64_t bytes, std::uint64_t next_layer_bytes,
+void ReplyLayers(std::size_t layers, std::uint64_t bytes, const NextLayerBytes& next_layer_bytes,
                  ReplyWriter& reply) {
   reply.MapHeader(3);
   reply.NamedInteger("layers", layers);
   reply.NamedInteger("bytes", bytes);
-  reply.NamedInteger("next-layer-bytes", next_layer_bytes);
+  reply.NamedInteger("next-layer-bytes", next_layer_bytes.front());
 }
 
 // LAYERS
@@ -77,8 +77,8 @@ Step ChangeLayers(Work& work) {
   if (work.batch.writes > 0) return Step::kAfterWrites;
   Shard& shard = work.shard();
   if (const auto wanted = work.As<LayersChange>().layers) {
-    while (shard.layers() < *wanted && shard.AddLayer()) continue;
     while (shard.layers() > *wanted && shard.RemoveLayer()) continue;
+    if (shard.layers() < *wanted) shard.AddLayers(*wanted - shard.layers());
   }
   work.Reply([&](ReplyWriter& reply) {
     ReplyLayers(shard.layers(), shard.layer_bytes(), shard.next_layer_bytes(), reply);

@@ -1,0 +1,51 @@
+// How a Shard gets and loses layers.
+
+#include <algorithm>
+#include <utility>
+
+#include "blowfish/store/shard.h"
+
+namespace stout::blowfish {
+
+bool Shard::AddLayers(std::size_t count) {
+  const std::uint64_t before = layer_bytes();
+  const auto more = static_cast<std::uint32_t>(std::min<std::size_t>(count, 1 << 10));
+  const LayerNumbers had = files_.layer_numbers();
+  StopFilling();
+  OrderLayers({had.of_indexes + more, had.of_blocks + more});
+  return layer_bytes() > before;
+}
+
+bool Shard::RemoveLayer() {
+  const std::uint64_t before = layer_bytes();
+  StopFilling();
+  if (layer_bytes() == before && layers() > 0) {
+    const auto most = static_cast<std::uint32_t>(layers()) - 1;
+    files_.RemoveLayersAbove({most, most});
+  }
+  wanted_layers_ = files_.layer_numbers();
+  return layer_bytes() < before;
+}
+
+void Shard::OrderLayers(LayerNumbers wanted) {
+  ordered_layers_ = files_.OrderLayers(wanted, options_.layer_filling);
+  wanted_layers_ = files_.layer_numbers();
+  if (!ordered_layers_.empty()) options_.wake();
+}
+
+void Shard::FillLayers() {
+  filler_.TakeFull([this](NewLayers layers) { files_.Install(std::move(layers)); });
+  if (ordered_layers_.empty()) return;
+  // If it cannot begin, the shard is only slower.
+  if (filler_.Begin(std::exchange(ordered_layers_, {}))) files_.DropOrders();
+  wanted_layers_ = files_.layer_numbers();
+}
+
+void Shard::StopFilling() {
+  filler_.Stop();
+  filler_.TakeFull([this](NewLayers layers) { files_.Install(std::move(layers)); });
+  ordered_layers_.clear();
+  files_.DropOrders();
+}
+
+}  // namespace stout::blowfish
