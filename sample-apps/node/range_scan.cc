@@ -22,11 +22,11 @@ using enum resp::CommandFlag::Bits;
 constexpr std::size_t kDefaultLimit = 1000;
 constexpr std::size_t kMostLimit = 1'000'000;
 /// Maximum keys in one page of an owner.
-constexpr std::size_t kPage = 1000;
+constexpr std::size_t kLargestPage = 1000;
 /// Bytes of keys and values after which the answer ends, as a page of a store.
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
-constexpr std::string_view kSyntax =
+constexpr std::string_view kRangeSyntax =
     "ERR syntax: STOUT.RANGE start end [LIMIT n] [VALUES], where n is 1 to 1000000";
 
 void ParseRange(Request& request) {
@@ -41,7 +41,7 @@ void ParseRange(Request& request) {
     } else if (resp::EqualIgnoringCase(words[0], "VALUES")) {
       request.values = true;
     } else {
-      request.error = kSyntax;
+      request.error = kRangeSyntax;
       return;
     }
     words = words.subspan(limit ? 2 : 1);
@@ -52,7 +52,7 @@ void ParsePage(Request& request) {
   const auto& words = request.arguments;
   const auto range = resp::ParseUnsigned(words[1]);
   const auto limit = resp::ParseUnsigned(words[4]);
-  if (!range || *range >= kMaxRanges || !limit || *limit < 1 || *limit > kPage) {
+  if (!range || *range >= kMaxRanges || !limit || *limit < 1 || *limit > kLargestPage) {
     request.error = "ERR malformed: STOUT.PAGE is for nodes of a deployment";
     return;
   }
@@ -138,7 +138,7 @@ asio::awaitable<std::optional<std::string>> RangeScan::ReadOn(Request& request, 
       if (until.empty() || bound < until) next = until = bound;
     }
   }
-  const std::string most = std::to_string(std::min(limit, kPage));
+  const std::string most = std::to_string(std::min(limit, kLargestPage));
   std::vector<std::string> numbers;
   for (RangeId range = begin; range < end; ++range) numbers.push_back(std::to_string(range));
   std::vector<std::array<std::string_view, 6>> words;
