@@ -141,6 +141,7 @@ void RangeKeeper::StartSweep(TimePoint now) {
 void RangeKeeper::StartFill(MemberIndex target) {
   job_ = Job::kFence;
   target_ = target;
+  fills_lazy_ = (lazy_ & MaskOf(target)) != 0;
   members_[target] = {.attempt = ++last_attempt_, .pause = members_[target].pause};
   actions_.push_back(range::Fence{last_attempt_, target});
 }
@@ -184,7 +185,7 @@ void RangeKeeper::StartCopy(TimePoint now) {
                .newer_wins_until =
                    newer_wins ? SaturatingAdd(filled.since, ttl - ttl / 8) : TimePoint::min(),
                .last = {.key = options_.identity_key, .value = filled.Identity(), .version = fill_},
-               .skips_refused = (lazy_ & MaskOf(target_)) != 0},
+               .skips_refused = fills_lazy_},
               now);
 }
 

@@ -82,7 +82,7 @@ void RangeKeeper::DropMembers(TimePoint now) {
     fails(member.refused);
     fails(member.unwanted);
   });
-  const MemberMask useless = lost | failing | ~(wanted_ | lazy_);
+  const MemberMask useless = lost | failing | ~(fills_lazy_ ? lazy_ : wanted_ | lazy_);
   if (Fills() && !job_proposed_ && (useless & MaskOf(target_)) != 0) StopJob(now);
   // A member that is lost has not all data. Other members have, even if they do not answer now.
   if ((in & ~lost & ~hopeless) == 0) {

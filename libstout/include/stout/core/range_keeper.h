@@ -239,8 +239,9 @@ class RangeKeeper {
 
   Job job_ = Job::kNone;
   MemberIndex target_ = 0;
-  Version fill_since_ = 0;  // the newest version when the target began to get all changes
-  std::uint64_t fill_ = 0;  // grows with each
+  bool fills_lazy_ = false;  // the fill goes without what the target refuses
+  Version fill_since_ = 0;   // the newest version when the target began to get all changes
+  std::uint64_t fill_ = 0;   // grows with each
   std::optional<RangeWalk> walk_;
   ReplyId job_barrier_ = 0;
   bool barrier_done_ = false;

@@ -1,0 +1,45 @@
+// Lazy members in a RangeKeeper.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/unit/keeper_range.h"
+
+namespace stout {
+namespace {
+
+/// The first member serves, and the last is filled as a lazy one: a scan comes next.
+void BeginLazyFill(Range& range, MemberIndex in = 1) {
+  range.Serve(in);
+  range.keeper.Follow({"d2"}, range.now);
+  range.AnswerFence();
+  CHECK(range.Next<range::Open>().member == range.keeper.record().members.size() - 1);
+  range.PassBarrier();
+}
+
+/// Answers all calls of a fill of an empty member from an empty one.
+void EndFill(Range& range, MemberIndex source, MemberIndex target) {
+  range.Scanned(target, {});
+  range.Scanned(source, {});
+  range.keeper.OnCopied(range.Next<range::Copy>().attempt, {}, range.now);
+}
+
+TEST_CASE("a lazy member that becomes an ordinary one is filled anew", "[keeper]") {
+  Range range(1);
+  BeginLazyFill(range);
+  range.Scanned(1, {});
+  range.Scanned(0, {{"bad", {true, "v", {4, 1}}}});
+  const auto copy = range.Next<range::Copy>();
+  range.keeper.OnCopied(copy.attempt, {Errc::kOk, {{0, Errc::kRefused}}}, range.now);
+  CHECK(range.Next<range::Unfillable>().key == "bad");
+  range.Next<range::Copy>();  // of the identity
+  range.keeper.Want({"d0", "d2"}, range.now);
+  range.keeper.Follow({}, range.now);
+  CHECK(range.Next<range::Shut>().member == 1);
+  range.Pass(2s);
+  range.AnswerFence();
+}
+
+}  // namespace
+}  // namespace stout
