@@ -41,5 +41,14 @@ TEST_CASE("a lazy member that becomes an ordinary one is filled anew", "[keeper]
   range.AnswerFence();
 }
 
+TEST_CASE("a lazy member that refuses a change is filled on", "[keeper]") {
+  Range range(1);
+  BeginLazyFill(range);
+  range.keeper.OnRefused(1, range.now);
+  EndFill(range, 0, 1);
+  CHECK(range.Quiet());
+  CHECK(range.set.state(1) == MemberState::kLazy);
+}
+
 }  // namespace
 }  // namespace stout

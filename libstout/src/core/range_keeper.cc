@@ -228,6 +228,7 @@ void RangeKeeper::OnLagging(MemberIndex member, TimePoint now) {
 }
 
 void RangeKeeper::OnRefused(MemberIndex member, TimePoint now) {
+  if (FillsLazy() && member == target_) return;
   if ((set_.writers() & MaskOf(member)) != 0) SetSince(members_[member].refused, true, now);
   Advance(now);
 }

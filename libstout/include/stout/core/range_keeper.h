@@ -116,7 +116,8 @@ class RangeKeeper {
   /// The member's engine holds too many changes. It leaves, unless all other members fail.
   void OnLagging(MemberIndex member, TimePoint now);
   /// The member's store will never take a change that another member may have taken. It leaves,
-  /// unless all other members fail. Do not report a change that every member refuses.
+  /// unless all other members fail. A member that is filled as a lazy one goes without the change.
+  /// Do not report a change that every member refuses.
   void OnRefused(MemberIndex member, TimePoint now);
   /// The member came back without its memory or is another store. It leaves. A driver that connects
   /// to a member anew reports this if the store has lost what it held before.
@@ -181,6 +182,7 @@ class RangeKeeper {
   [[nodiscard]] bool Fills() const {
     return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
   }
+  [[nodiscard]] bool FillsLazy() const { return fills_lazy_ && (Fills() || job_ == Job::kFence); }
   /// The members that are in and shall leave, once all wanted ones are in.
   [[nodiscard]] MemberMask Unwanted() const;
   void StartMark(TimePoint now);
