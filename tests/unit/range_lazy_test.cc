@@ -50,5 +50,25 @@ TEST_CASE("a lazy member that refuses a change is filled on", "[keeper]") {
   CHECK(range.set.state(1) == MemberState::kLazy);
 }
 
+/// The second of two members leaves, because it is not wanted.
+RangeRecord WithoutSecond(Range& range) {
+  range.keeper.Want({"d0"}, range.now);
+  range.Next<range::Read>();  // whether the first one answers
+  range.keeper.OnProgress(0, false, range.now += 1ms);
+  range.keeper.Tick(range.now);
+  return range.Agree();
+}
+
+TEST_CASE("no record names a lazy member that is removed", "[keeper]") {
+  Range range(2);
+  BeginLazyFill(range, 2);
+  EndFill(range, 0, 2);
+  range.keeper.Follow({}, range.now);
+  CHECK(range.Next<range::Shut>().member == 2);
+  const RangeRecord record = WithoutSecond(range);
+  CHECK(record.members.size() == 2);
+  CHECK_FALSE(record.members[1].in);
+}
+
 }  // namespace
 }  // namespace stout

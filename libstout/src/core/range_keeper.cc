@@ -367,14 +367,14 @@ RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
   return record;
 }
 
-// The coordinator is not told of lazy members: another owner would take one that has gone for a
-// member that may come back.
+// The coordinator is not told of members that are lazy or never were in: another owner would take
+// one that has gone for a member that may come back.
 void RangeKeeper::Propose(RangeRecord record) {
   proposed_ = std::move(record);
   sent_ = *proposed_;
   std::erase_if(sent_.members, [this](const RangeRecord::Member& member) {
-    return !member.in && Contains(followers_, member.datalet) &&
-           !Contains(wanted_datalets_, member.datalet);
+    const bool has_nothing = Contains(followers_, member.datalet) || member.since == TimePoint{};
+    return !member.in && has_nothing && !Contains(wanted_datalets_, member.datalet);
   });
   SendCommit();
 }
