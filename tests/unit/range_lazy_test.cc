@@ -70,5 +70,32 @@ TEST_CASE("no record names a lazy member that is removed", "[keeper]") {
   CHECK_FALSE(record.members[1].in);
 }
 
+TEST_CASE("all other work comes before the fill of a lazy member", "[keeper]") {
+  Range range(1);
+  BeginLazyFill(range);
+  range.Next<range::Scan>();
+  SECTION("the mode") {
+    range.keeper.WantStrong(false, range.now);
+    CHECK(range.Next<range::Shut>().member == 1);
+    range.Pass(100ms);
+    CHECK_FALSE(range.Agree().strong);
+  }
+  SECTION("another member, until its fill fails") {
+    range.keeper.Want({"d0", "d1"}, range.now);
+    CHECK(range.Next<range::Shut>().member == 1);
+    range.Pass(100ms);
+    const auto fence = range.Next<range::Fence>();
+    CHECK(fence.member == 2);
+    range.keeper.OnFenced(fence.attempt, {Errc::kTransient}, range.now);
+    range.Pass(1900ms);
+    CHECK(range.Next<range::Fence>().member == 1);
+    range.Pass(500ms);
+    CHECK(range.Quiet());
+    range.keeper.OnReachable(2, range.now);
+    range.Pass(100ms);
+    CHECK(range.Next<range::Fence>().member == 2);
+  }
+}
+
 }  // namespace
 }  // namespace stout

@@ -93,8 +93,18 @@ void RangeKeeper::Work(TimePoint now) {
       AwaitBarrier(Job::kEnter, {.only = MaskOf(target_)});
     }
   }
+  if (FillsLazy() && HasMoreUrgentJob(now)) StopJob(now);
   if (barrier_done_ && !proposed_) EndJob(now);
   if (job_ == Job::kNone && !proposed_ && IsDue(job_due_, now)) ChooseJob(now);
+}
+
+// A member that failed to be filled is no reason: it may fail for ever.
+bool RangeKeeper::HasMoreUrgentJob(TimePoint now) {
+  bool any = record_.strong != want_strong_;
+  ForEachMember(wanted_ & ~set_.writers(), [&](MemberIndex m) {
+    if (!members_[m].tried && IsDue(members_[m].due, now)) any = true;
+  });
+  return any;
 }
 
 // The sweep comes first: a member may lack a delete that the others do not remember for ever. In
@@ -222,7 +232,8 @@ void RangeKeeper::StopJob(TimePoint now) {
   job_due_ = SaturatingAdd(now, options_.walk.retry);
   if (!fills) return;
   members_[target_] = {.due = SaturatingAdd(now, options_.member_timeout),
-                       .pause = members_[target_].pause};
+                       .pause = members_[target_].pause,
+                       .tried = true};
   if (set_.state(target_) != MemberState::kOut) Shut(target_);
 }
 

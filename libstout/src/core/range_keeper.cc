@@ -88,6 +88,7 @@ MemberMask RangeKeeper::Find(const std::vector<std::string>& datalets) {
 
 void RangeKeeper::OnReachable(MemberIndex member, TimePoint now) {
   members_[member].due = {};
+  members_[member].tried = false;
   Advance(now);
 }
 

@@ -161,6 +161,7 @@ class RangeKeeper {
     Mark mark;                  // that it had at the take-over
     std::string incarnation{};  // of the store that was fenced
     Duration pause{};           // before the next fill, because a key failed
+    bool tried = false;         // a fill failed, and its store has not come back since
   };
 
   void FindWanted();
@@ -182,6 +183,7 @@ class RangeKeeper {
   [[nodiscard]] bool Fills() const {
     return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
   }
+  /// A lazy member is filled. Anything else that is to be done comes first.
   [[nodiscard]] bool FillsLazy() const { return fills_lazy_ && (Fills() || job_ == Job::kFence); }
   /// The members that are in and shall leave, once all wanted ones are in.
   [[nodiscard]] MemberMask Unwanted() const;
@@ -189,6 +191,7 @@ class RangeKeeper {
   void OnMark(Errc errc, TimePoint now);
   void OnMarkChanged(Errc errc, TimePoint now);
   void Work(TimePoint now);
+  [[nodiscard]] bool HasMoreUrgentJob(TimePoint now);
   void ChooseJob(TimePoint now);
   /// A wanted datalet cannot be added because of members that are neither in nor wanted.
   [[nodiscard]] bool HasNoRoom() const;
