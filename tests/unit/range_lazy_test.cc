@@ -97,5 +97,12 @@ TEST_CASE("all other work comes before the fill of a lazy member", "[keeper]") {
   }
 }
 
+TEST_CASE("a member may leave while a lazy one is filled", "[keeper]") {
+  Range range(2);
+  BeginLazyFill(range, 2);
+  range.Next<range::Scan>();
+  CHECK_FALSE(WithoutSecond(range).members[1].in);
+}
+
 }  // namespace
 }  // namespace stout

@@ -50,7 +50,8 @@ void RangeKeeper::ForgiveDelay(TimePoint now) {
 }
 
 MemberMask RangeKeeper::Unwanted() const {
-  const bool rests = job_ == Job::kNone && !SweepIsDue() && record_.strong == want_strong_;
+  const bool rests =
+      (job_ == Job::kNone || FillsLazy()) && !SweepIsDue() && record_.strong == want_strong_;
   return rests && IsComplete() ? set_.in() & ~wanted_ : 0;
 }
 
