@@ -8,35 +8,43 @@
 namespace stout::inline v1 {
 using namespace internal;
 
-// First a barrier: a member may lack changes that were answered, in mode ec or at a lower level. If
-// a store has refused a change, its key is in put_backs_.
+// First a barrier at the member that is read: it may lack changes that were answered, in mode ec or
+// at a lower level. If its store has refused a change, the barrier has waited for all others, and
+// the key is in put_backs_. If it leaves, another member is read.
 void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler) {
   RequireStrand();
-  Reply ready = [weak = weak_from_this(), request = std::move(request),
-                 handler = std::move(handler)](ErrorCode ec) mutable {
-    const auto self = weak.lock();
-    if (!self || (ec && ec != Errc::kRefused && ec != Errc::kTooLarge)) {
-      return handler({self ? ErrcOf(ec) : Errc::kClosed, {}, {}});
-    }
-    self->ScanMember(request, std::move(handler));
-  };
-  if (!serving()) return Later(std::move(ready), NotServing());
-  const auto asked =
-      Ask(std::move(ready), {.members = 0}, SaturatingAdd(Now(), engine_.reply_deadline));
-  ForEachMember(asked.second,
-                [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(asked.first, m)); });
-}
-
-// A member that is in has the changes before the barrier, also if it leaves while it is read.
-void ReplicatedMap::State::ScanMember(const ScanRequest& request, Store::ScanHandler handler) {
   MemberMask ordered = 0;
   ForEachMember(set_.in(), [&](MemberIndex m) {
     if (members_[m].interposer && StoreOf(m).traits().ordered) ordered |= MaskOf(m);
   });
   if (!serving() || ordered == 0) {
-    return handler({serving() ? Errc::kRefused : NotServing(), {}, {}});
+    return Later(
+        [handler = std::move(handler)](ErrorCode ec) mutable {
+          handler({ErrcOf(ec), {}, {}});
+        },
+        serving() ? Errc::kRefused : NotServing());
   }
   const MemberIndex m = set_.ChooseReader(ordered, ++last_id_);
+  Reply ready = [weak = weak_from_this(), m, request = std::move(request),
+                 handler = std::move(handler)](ErrorCode ec) mutable {
+    const auto self = weak.lock();
+    const bool serves = self && self->serving();
+    if (serves && (self->set_.in() & MaskOf(m)) == 0) {
+      return self->Scan(std::move(request), std::move(handler));
+    }
+    if (!serves || (ec && ec != Errc::kRefused && ec != Errc::kTooLarge)) {
+      return handler({ec ? ErrcOf(ec) : Errc::kClosed, {}, {}});
+    }
+    self->ScanMember(m, request, std::move(handler));
+  };
+  const auto asked = Ask(std::move(ready), {.members = 0, .only = MaskOf(m)},
+                         SaturatingAdd(Now(), engine_.reply_deadline));
+  interposer(m).Barrier(ReplyOf(asked.first, m));
+}
+
+// The member has the changes before the barrier, also if it leaves while it is read.
+void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
+                                      Store::ScanHandler handler) {
   set_.OnReadSent(m);
   StoreOf(m).Scan(
       request, [weak = weak_from_this(), strand = strand_, m, opened = members_[m].opened,

@@ -164,7 +164,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                StoredState state);
   void EndPutBack(KeyView key);
-  void ScanMember(const ScanRequest& request, Store::ScanHandler handler);
+  void ScanMember(MemberIndex m, const ScanRequest& request, Store::ScanHandler handler);
 
   // The pump.
   void SchedulePump();

@@ -1,4 +1,5 @@
 // Goal: a page of a ReplicatedMap's keys shows settled states only, and all that was answered.
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -80,6 +81,32 @@ TEST_CASE("a page shows no state that another member lacks", "[replicated]") {
   CHECK_FALSE(*page.ec);
   CHECK(page.keys == Pairs{{"k", "2"}});
   CHECK(world.StatesOf(1).at("k").value == "2");
+}
+
+TEST_CASE("a page has what was answered, although a member refuses another change",
+          "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.strong = false;  // one member answers
+  options.local = "store-1";
+  options.member_timeout = std::chrono::seconds(2);
+  options.engine.lane.attempt_timeout = std::chrono::seconds(2);
+  ReplicatedMap& map = world.Open(options);
+  world.RunUntil([&] { return !world.registry.record.strong && world.IsSettled(map); });
+  world.refuse = [](MemberIndex m, KeyView key) { return m == 0 && key == "bad"; };
+  for (const MemberIndex m : {1, 2}) world.stores[m]->HoldWrites();
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  world.stores[0]->HoldWrites();
+  std::optional<ErrorCode> written;
+  world.Begin(map, "bad", "1", written);
+  Page page;
+  BeginScan(world, map, {.wanted = [](KeyView key) { return key == "k"; }}, page);
+  world.stores[0]->Open();
+  world.RunUntil([&] { return page.ec || !world.IsIn(0); });
+  for (const MemberIndex m : {1, 2}) world.stores[m]->Open();
+  world.RunUntil([&] { return page.ec.has_value(); });
+  CHECK_FALSE(*page.ec);
+  CHECK(page.keys == Pairs{{"k", "1"}});
 }
 
 TEST_CASE("a page repairs what a former owner left at some members", "[replicated]") {
