@@ -61,7 +61,7 @@ void KeyMap::OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result) {
   });
   for (ScannedKey& each : page.keys) {
     const bool alone = scanning->first_alone && each.key == scan.first;
-    if (!alone && Renew(each)) continue;
+    if (!alone && Renew(each) && each.state.errc == Errc::kOk) continue;
     ++scanning->left;
     Get(each.key, {.tenant = scan.tenant},
         [scanning, &state = each.state](ErrorCode ec, const Entry& entry) {

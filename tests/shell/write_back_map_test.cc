@@ -476,5 +476,20 @@ TEST_CASE("a map's get handler may destroy the map as the read comes in", "[map]
   CHECK(ran);
 }
 
+TEST_CASE("a page with a state that cannot be read fails, instead of lacking the key", "[map]") {
+  MapWorld world;
+  world.store.set_ordered();
+  std::optional<ErrorCode> failed;
+  world.On([&] { world.map->Scan({}, [&](ErrorCode ec, const KeyPage&) { failed = ec; }); });
+  const StoredState damaged{.errc = Errc::kCorrupt};
+  world.store.TakeScan().handler({Errc::kOk, {{"k", damaged}}, ""});
+  world.Turn();
+  REQUIRE(world.store.reads.size() == 1);
+  world.store.TakeRead().handler({.errc = Errc::kOk, .states = {damaged}});
+  world.Turn();
+  REQUIRE(failed);
+  CHECK(*failed == Errc::kCorrupt);
+}
+
 }  // namespace
 }  // namespace stout

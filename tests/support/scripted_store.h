@@ -69,6 +69,8 @@ class ScriptedStore final : public Store {
     scans.push_back({request, std::move(handler)});
   }
 
+  void set_ordered() { traits_.scans = traits_.ordered = true; }
+
   HeldWrite TakeWrite() { return Take(writes); }
   HeldRead TakeRead() { return Take(reads); }
   HeldScan TakeScan() { return Take(scans); }
