@@ -57,6 +57,8 @@ TEST_CASE("a partition that is wrong is refused with the reason", "[partition]")
   CHECK_THAT(why("range:a%2g"), Contains("'%' without two hexadecimal digits"));
   CHECK_THAT(why("range:stout:x"), Contains("begins with 'stout:'"));
   CHECK_THAT(why("range:" + std::string(70'000, 'x')), Contains("at most 65536 bytes"));
+  // Its name would be longer, and could not be read again.
+  CHECK_THAT(why("range:" + std::string(30'000, ' ')), Contains("where %XX has three"));
 }
 
 }  // namespace

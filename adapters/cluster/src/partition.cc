@@ -96,9 +96,10 @@ Result<Partition> ParseIntervals(std::string_view name, Diagnostics* diagnostics
   const auto fail = [&](std::string why) {
     return Fail(Errc::kBadOptions, std::move(why), diagnostics);
   };
+  const std::string syntax =
+      fmt::format("it is slots, or {}KEY,KEY,... with at most {} bytes", kIntervals, kMaxName);
   if (!IsIntervals(name) || name.size() == kIntervals.size() || name.size() > kMaxName) {
-    return fail(
-        fmt::format("it is slots, or {}KEY,KEY,... with at most {} bytes", kIntervals, kMaxName));
+    return fail(syntax);
   }
   std::vector<std::string> bounds;
   for (std::string_view left = name.substr(kIntervals.size() - 1); !left.empty();) {
@@ -113,7 +114,9 @@ Result<Partition> ParseIntervals(std::string_view name, Diagnostics* diagnostics
   if (bounds.size() >= kMaxRanges) {
     return fail(fmt::format("{} keys are too many: use at most {}", bounds.size(), kMaxRanges - 1));
   }
-  return IntervalPartition(std::move(bounds));
+  Partition partition = IntervalPartition(std::move(bounds));
+  if (partition.name.size() > kMaxName) return fail(syntax + ", where %XX has three");
+  return partition;
 }
 
 }  // namespace stout
