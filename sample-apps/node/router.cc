@@ -38,6 +38,9 @@ constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
 
 constexpr std::string_view kCrossSlot =
     "CROSSSLOT the keys are in several ranges: give them the same {hash tag}";
+constexpr std::string_view kCrossInterval =
+    "CROSSSLOT the keys are in several ranges, which are intervals of keys (--partition): send one "
+    "command for each range";
 
 KeyView FirstKey(const Request& request) {
   if (!request.watched.empty()) return request.watched.begin()->first;
@@ -120,7 +123,7 @@ void Router::Place(Request& request) {
     case CommandId::kWatch:
       return Split(request);
     default:
-      request.error = kCrossSlot;
+      request.error = table_->ranges.partition().intervals() ? kCrossInterval : kCrossSlot;
   }
 }
 
