@@ -1,15 +1,19 @@
-// Datalets that are removed while they are in for ranges.
+// Datalets that are removed while they are in for ranges, or are lazy.
 
 #include <algorithm>
 #include <boost/asio/thread_pool.hpp>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "datalets.h"
 #include "known_datalets.h"
 #include "registration.h"
 #include "registry_test_support.h"
+#include "stout/adapters/memory_store.h"
 #include "stout/in_process_leases.h"
+#include "tests/support/scripted_store.h"
 
 namespace stout::test {
 namespace {
@@ -79,6 +83,23 @@ TEST_CASE("the record of a datalet that is leaving goes once it is in for no ran
     CHECK(tick(Read(leases), 4h));
   }
   pool.stop();  // The session's timer would hold it for as long as a session lives.
+  pool.join();
+}
+
+TEST_CASE("a lazy datalet that answers does not hide that no other does", "[members]") {
+  boost::asio::thread_pool pool(1);
+  MemoryStore copy(pool.get_executor());
+  ScriptedStore silent;
+  Datalets datalets([](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
+    return Errc::kTransient;
+  });
+  datalets.Add("a", silent);
+  datalets.Add("copy", copy);
+  std::map<std::string, Recorded<Datalet>> present;
+  present["copy"].value.lazy = true;
+  datalets.Learn(present);
+  (void)datalets.Poll(1h);
+  CHECK(Eventually([&] { return datalets.InVain() > 100ms; }));
   pool.join();
 }
 

@@ -181,13 +181,14 @@ Store* Datalets::StoreOf(const std::string& id) const {
   return found != entries_.end() && !found->second.silent ? found->second.store : nullptr;
 }
 
-// One store that answers is enough to serve.
+// One store that answers is enough to serve, unless it is lazy.
 Datalets::Clock::duration Datalets::InVain() const {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();
   auto least = Clock::duration::max();
   for (const auto& [id, entry] : entries_) {
-    if (entry.store != nullptr) least = std::min(least, entry.store->health().InVain(now));
+    if (entry.store != nullptr && !entry.lazy)
+      least = std::min(least, entry.store->health().InVain(now));
   }
   return least == Clock::duration::max() ? Clock::duration::zero() : least;
 }

@@ -50,7 +50,7 @@ class Datalets {
   /// Poll and are shared.
   [[nodiscard]] std::vector<Replica> Replicas() const;
   [[nodiscard]] Store* StoreOf(const std::string& id) const;
-  /// How long all have been asked in vain.
+  /// How long all but the lazy ones have been asked in vain.
   [[nodiscard]] Clock::duration InVain() const;
 
  private:
