@@ -169,7 +169,8 @@ asio::awaitable<std::string> OperationCommands::Status() {
         members.push_back(MemberJson(*records, member.datalet, member.in ? "in" : "out"));
       }
       for (const auto& [id, datalet] : records->datalets) {
-        if (datalet.value.lazy) members.push_back(MemberJson(*records, id, "lazy"));
+        if (datalet.value.lazy && !IsIn(set->second.value, id))
+          members.push_back(MemberJson(*records, id, "lazy"));
       }
     }
     if (set != records->sets.end()) {
