@@ -86,7 +86,7 @@ class Connection {
   const int socket_;
 };
 
-std::string AnswerOfRedis(const test::RedisServer& server, std::string_view stream) {
+std::string AnswerOfRedis(const stout::test::RedisServer& server, std::string_view stream) {
   const Connection connection(server.Socket());
   connection.Send(stream);
   return connection.ReadToEnd();
@@ -186,9 +186,9 @@ class StreamMaker {
 
 TEST_CASE("what redis says to a stream, we say", "[parser][differential]") {
   const bool authenticated = GENERATE(true, false);
-  const test::RedisServer server(authenticated
-                                     ? std::vector<std::string>{}
-                                     : std::vector<std::string>{"--requirepass", "secret"});
+  const stout::test::RedisServer server(authenticated
+                                            ? std::vector<std::string>{}
+                                            : std::vector<std::string>{"--requirepass", "secret"});
   const auto compare = [&](std::uint64_t seed, const std::string& stream) {
     CAPTURE(authenticated, seed, stream);
     REQUIRE(OurAnswer(stream, authenticated) == AnswerOfRedis(server, stream));
@@ -203,7 +203,7 @@ TEST_CASE("what redis says to a stream, we say", "[parser][differential]") {
 }
 
 TEST_CASE("what redis says of its commands, we say", "[commands][differential]") {
-  const test::RedisServer server;
+  const stout::test::RedisServer server;
   for (const Command& spec : kCommands.rows()) {
     const CommandWords asked{"COMMAND", "INFO", std::string(spec.name)};
     std::string ours;
