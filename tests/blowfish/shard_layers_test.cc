@@ -11,6 +11,7 @@
 #include "shard_fixture.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace stout::blowfish {
 namespace {
@@ -113,6 +114,26 @@ TEST_CASE("a removal takes ordered layers first, and their memory", "[shard]") {
   CHECK(shard.RemoveLayer());
   CHECK(shard.layer_bytes() == 0);
   CHECK_FALSE(shard.RemoveLayer());
+}
+
+TEST_CASE("a removal takes a layer that is full and not in its file yet", "[shard]") {
+  LayeredShard layered(GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText));
+  Shard& shard = layered.opened.shard();
+  const MergeSlots& slots = *layered.opened.options.fill_slots;
+  const auto are_full = [&] { return slots.usage().waiting + slots.usage().running == 0; };
+  {
+    const auto held = layered.HoldFilling();
+    REQUIRE(shard.AddLayers(2));
+    shard.Poll();
+    REQUIRE(stout::test::Eventually([&] { return slots.usage().waiting == 1; }));
+  }
+  do {
+    layered.opened.Wait();
+  } while (!are_full());
+  REQUIRE(shard.filling());
+  CHECK(shard.RemoveLayer());
+  CHECK(shard.layers() == 1);
+  CheckReads(shard, layered.model);
 }
 
 TEST_CASE("layers that are ordered when a merge ends are those of its files", "[shard]") {

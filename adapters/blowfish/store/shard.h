@@ -290,8 +290,10 @@ class Shard {
   void OrderLayers(LayerNumbers wanted);
   // Begins to fill ordered layers, and takes over those that are full.
   void FillLayers();
-  // Ordered layers that are not full are off.
+  // Takes over those that are full by then.
   void StopFilling();
+  // Ordered layers that are not full are off. Requires StopFilling().
+  void DropOrders();
   void Done() { compaction_.On(Compaction::Done{}, options_.now()); }
   void Fail(std::string_view why);
   [[nodiscard]] ShardManifest MergedManifest() const;

@@ -12,13 +12,15 @@ bool Shard::AddLayers(std::size_t count) {
   const auto more = static_cast<std::uint32_t>(std::min<std::size_t>(count, 1 << 10));
   const LayerNumbers had = files_.layer_numbers();
   StopFilling();
+  DropOrders();
   OrderLayers({had.of_indexes + more, had.of_blocks + more});
   return layer_bytes() > before;
 }
 
 bool Shard::RemoveLayer() {
-  const std::uint64_t before = layer_bytes();
   StopFilling();
+  const std::uint64_t before = layer_bytes();  // without the bitmaps of layers that are full now
+  DropOrders();
   if (layer_bytes() == before && layers() > 0) {
     const auto most = static_cast<std::uint32_t>(layers()) - 1;
     files_.RemoveLayersAbove({most, most});
@@ -44,6 +46,9 @@ void Shard::FillLayers() {
 void Shard::StopFilling() {
   filler_.Stop();
   filler_.TakeFull([this](NewLayers layers) { files_.Install(std::move(layers)); });
+}
+
+void Shard::DropOrders() {
   ordered_layers_.clear();
   files_.DropOrders();
 }
