@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "shard_fixture.h"
@@ -30,11 +32,12 @@ std::string ValueOf(Version version) {
 // A shard with compressed records, which may have one file at a time filled.
 class LayeredShard {
  public:
-  explicit LayeredShard(Encoding encoding = Encoding::kIndex)
+  explicit LayeredShard(Encoding encoding = Encoding::kIndex,
+                        std::uint64_t max_value_bytes = 1 << 18)
       : opened{Schema::Make({"a", "b", "c"}, '|').value(), encoding == Encoding::kText} {
     opened.options.encoding = encoding;
     opened.options.compaction = {};
-    opened.options.max_value_bytes = 1 << 18;
+    opened.options.max_value_bytes = max_value_bytes;
     opened.options.fill_slots = std::make_shared<MergeSlots>(1);
     opened.Open();
     for (int i = 0; i < kRecords; ++i) Put(i);
@@ -152,6 +155,29 @@ TEST_CASE("layers that are ordered when a merge ends are those of its files", "[
   CheckReads(shard, layered.model);
 }
 
+TEST_CASE("layers that were stopped go on being filled from where they were", "[shard]") {
+  OpenedShard opened{Schema::Make({"a", "b", "c", "d"}, '|').value()};
+  opened.options.compaction = {};
+  opened.options.encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks);
+  opened.Open();
+  WriteBatch batch{.epoch = 1};
+  for (int i = 0; i < 40'000; ++i)
+    batch.items.push_back({.key = "key" + std::to_string(i), .value = "a|b|c|d", .version = 1});
+  REQUIRE(opened.Write(batch) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  NewLayers layers(opened.shard().files().ShareToSearch().front().store, 1);
+  REQUIRE(layers.count() == 1);
+  // Each time it is stopped about when it begins: it fills a part, mostly, of ten.
+  bool full = false;
+  for (int tries = 0; !full && tries < 1000; ++tries) {
+    std::stop_source stop;
+    const std::jthread stopper([&] { stop.request_stop(); });
+    full = layers.Fill(stop.get_token());
+  }
+  CHECK(full);
+}
+
 TEST_CASE("a shard closes while its layers are being filled", "[shard]") {
   LayeredShard layered;
   std::optional<MergeSlots::Slot> held;
@@ -182,7 +208,7 @@ TEST_CASE("layers are filled beside reads, writes, merges and removals", "[shard
   const std::uint64_t seed = GENERATE(range(1, 5));
   CAPTURE(encoding, seed);
   SplitMix64 random(seed);
-  LayeredShard layered(encoding);
+  LayeredShard layered(encoding, seed % 2 == 0 ? 1 << 18 : 1 << 15);
   Shard& shard = layered.opened.shard();
   for (int step = 0; step < 60; ++step) {
     switch (random.Below(6)) {

@@ -10,26 +10,29 @@ namespace stout::blowfish {
 
 ErrorCode LayerFiller::Begin(std::vector<NewLayers> layers) try {
   full_.reserve(layers.size());
-  auto fill = [this, layers = std::move(layers)](const std::stop_token& stop) mutable {
-    for (NewLayers& each : layers) {
-      try {
-        const std::optional<MergeSlots::Slot> slot =
-            slots_ ? slots_->Take(each.bytes(), stop) : std::nullopt;
-        each.Fill(stop);
-      } catch (const std::bad_alloc&) {  // Reads fill the rest.
-      }
-      if (stop.stop_requested()) return;
-      {
-        const std::lock_guard lock(mutex_);
-        full_.push_back(std::move(each));
-      }
-      wake_();
-    }
-  };
-  thread_ = std::jthread(std::move(fill));
+  layers_ = std::move(layers);
+  thread_ = std::jthread([this](const std::stop_token& stop) { Fill(stop); });
   return {};
 } catch (const std::exception&) {  // no thread, or no memory
+  layers_.clear();
   return Errc::kTransient;
+}
+
+void LayerFiller::Fill(const std::stop_token& stop) {
+  for (; !layers_.empty(); layers_.pop_back()) {
+    NewLayers& last = layers_.back();
+    try {
+      const std::optional<MergeSlots::Slot> slot =
+          slots_ ? slots_->Take(last.bytes(), stop) : std::nullopt;
+      if (!last.Fill(stop)) return;
+    } catch (const std::bad_alloc&) {  // Reads fill the rest.
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      full_.push_back(std::move(last));
+    }
+    wake_();
+  }
 }
 
 }  // namespace stout::blowfish

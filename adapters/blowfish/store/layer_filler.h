@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,8 +14,9 @@
 
 namespace stout::blowfish {
 
-/// Fills the new layers of a shard's files on a thread of its own, one file after the other. Beside
-/// it, the shard's worker reads the files, because it has no layers of theirs.
+/// Fills the new layers of a shard's files on a thread of its own, one file after the other, the
+/// last one first. Beside it, the shard's worker reads the files, because it has no layers of
+/// theirs.
 ///
 /// Owner: none; its end stops the thread.   Threads: all members on one; `wake` is called on
 ///   another, and must not block.
@@ -25,7 +27,7 @@ class LayerFiller {
   LayerFiller(std::function<void()> wake, std::shared_ptr<MergeSlots> slots)
       : wake_(std::move(wake)), slots_(std::move(slots)) {}
 
-  /// Begins to fill them. Requires Stop() before, except the first time.
+  /// Begins to fill them, or goes on. Requires Stop() before, except the first time.
   /// Errors: kTransient: there is no thread or no memory, and the layers are gone.
   [[nodiscard]] ErrorCode Begin(std::vector<NewLayers> layers);
 
@@ -38,15 +40,21 @@ class LayerFiller {
     full_.clear();
   }
 
-  /// Waits for the thread, for about ten milliseconds. Drops layers that are not full.
-  void Stop() { thread_ = {}; }
+  /// Waits for the thread, for about ten milliseconds. Returns the layers that are not full.
+  std::vector<NewLayers> Stop() {
+    thread_ = {};
+    return std::exchange(layers_, {});
+  }
 
  private:
+  void Fill(const std::stop_token& stop);
+
   const std::function<void()> wake_;
   const std::shared_ptr<MergeSlots> slots_;
   std::mutex mutex_;
-  std::vector<NewLayers> full_;  // It has room for all that the thread fills.
-  std::jthread thread_;          // Last: it uses the others.
+  std::vector<NewLayers> layers_;  // The thread's.
+  std::vector<NewLayers> full_;    // It has room for all that the thread fills.
+  std::jthread thread_;            // Last: it uses the others.
 };
 
 }  // namespace stout::blowfish

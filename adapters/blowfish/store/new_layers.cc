@@ -42,14 +42,15 @@ NewLayers::Layers NewLayers::NextOf(SuccinctStore& store) {
   return store.index_layers().Next();
 }
 
-void NewLayers::Fill(const std::stop_token& stop) {
+bool NewLayers::Fill(const std::stop_token& stop) {
   const auto fill = [&](auto part, const auto& filling) {
-    for (std::uint32_t first = 0; first < store_->records() && filling();) {
-      if (stop.stop_requested()) return;
-      const std::uint32_t last = store_->EndOfPart(first, kFillBytes, kFillRecords);
-      part(first, last);
-      first = last;
+    while (next_ < store_->records() && filling()) {
+      if (stop.stop_requested()) return false;
+      const std::uint32_t last = store_->EndOfPart(next_, kFillBytes, kFillRecords);
+      part(next_, last);
+      next_ = last;
     }
+    return true;
   };
   if (auto* const blocks = std::get_if<BlockLayers>(&layers_)) {
     BlockTexts::Reader reader(*store_->blocks(), *blocks);
@@ -59,10 +60,10 @@ void NewLayers::Fill(const std::stop_token& stop) {
   IndexLayers& layers = std::get<IndexLayers>(layers_);
   const auto filling = [&] { return layers.filling(); };
   if (const TextIndex* const text = store_->text()) {
-    fill([&](auto first, auto last) { text->FillLayers(layers, first, last); }, filling);
-  } else {
-    fill([&](auto first, auto last) { store_->index().FillLayers(layers, first, last); }, filling);
+    return fill([&](auto first, auto last) { text->FillLayers(layers, first, last); }, filling);
   }
+  return fill([&](auto first, auto last) { store_->index().FillLayers(layers, first, last); },
+              filling);
 }
 
 void NewLayers::Join(SuccinctStore& store) && {

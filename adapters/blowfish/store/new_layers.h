@@ -29,14 +29,14 @@ class NewLayers {
   /// `wanted`: the number of layers of the file in the end, or as many as it can have.
   NewLayers(std::shared_ptr<SuccinctStore> store, std::size_t wanted);
 
-  [[nodiscard]] const SuccinctStore& store() const { return *store_; }
+  [[nodiscard]] bool AreFor(const SuccinctStore& store) const { return store_.get() == &store; }
   /// The number of them, without those that the file has.
   [[nodiscard]] std::size_t count() const { return count_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
   /// Fills them with all records. Blocks have no room for some records. Once `stop` asks for it,
-  /// returns after about ten milliseconds of work.
-  void Fill(const std::stop_token& stop);
+  /// returns false after about ten milliseconds of work; the next call goes on from there.
+  bool Fill(const std::stop_token& stop);
 
   /// Adds them to the layers of the file. Requires that these have not changed since. A layer that
   /// is not full serves what it has, and reads fill the rest.
@@ -48,6 +48,7 @@ class NewLayers {
 
   std::shared_ptr<const SuccinctStore> store_;
   Layers layers_;
+  std::uint32_t next_ = 0;  // the first record that they are not filled with yet
   std::size_t count_ = 0;
   std::uint64_t bytes_ = 0;
 };

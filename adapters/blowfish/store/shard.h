@@ -290,7 +290,7 @@ class Shard {
   void OrderLayers(LayerNumbers wanted);
   // Begins to fill ordered layers, and takes over those that are full.
   void FillLayers();
-  // Takes over those that are full by then.
+  // Takes over those that are full by then. OrderLayers() has the others go on.
   void StopFilling();
   // Ordered layers that are not full are off. Requires StopFilling().
   void DropOrders();
@@ -338,7 +338,7 @@ class Shard {
   std::vector<std::shared_ptr<const SuccinctStore>> old_files_;
   std::vector<std::shared_ptr<const SuffixStore>> old_suffixes_;
 
-  std::vector<NewLayers> ordered_layers_;  // Poll() begins to fill them.
+  std::vector<NewLayers> ordered_layers_;  // Poll() begins to fill them, or goes on.
 
   LayerFiller filler_;
   Background background_;  // Last: its work uses the others.

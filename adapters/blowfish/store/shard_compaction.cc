@@ -216,7 +216,6 @@ void Shard::HideInNew(KeyView key) {
 void Shard::GoOver() {
   const LayerNumbers layers = files_.layer_numbers();
   StopFilling();  // It may fill for the old files.
-  DropOrders();
   manifest_ = MergedManifest();
   stats_.last_merge = merge_report_;
   ++stats_.merges;

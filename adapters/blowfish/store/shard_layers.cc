@@ -30,7 +30,8 @@ bool Shard::RemoveLayer() {
 }
 
 void Shard::OrderLayers(LayerNumbers wanted) {
-  ordered_layers_ = files_.OrderLayers(wanted, options_.layer_filling);
+  ordered_layers_ =
+      files_.OrderLayers(wanted, options_.layer_filling, std::exchange(ordered_layers_, {}));
   wanted_layers_ = files_.layer_numbers();
   if (!ordered_layers_.empty()) options_.wake();
 }
@@ -44,7 +45,8 @@ void Shard::FillLayers() {
 }
 
 void Shard::StopFilling() {
-  filler_.Stop();
+  if (std::vector<NewLayers> begun = filler_.Stop(); !begun.empty())
+    ordered_layers_ = std::move(begun);
   filler_.TakeFull([this](NewLayers layers) { files_.Install(std::move(layers)); });
 }
 

@@ -233,11 +233,18 @@ bool SuccinctStores::IsInNewer(KeyView key, std::size_t file) const {
 
 // --- Layers --------------------------------------------------------------------------------------
 
-std::vector<NewLayers> SuccinctStores::OrderLayers(LayerNumbers wanted, LayerFilling filling) try {
-  std::vector<NewLayers> ordered;
-  ordered.reserve(files_.size());
+std::vector<NewLayers> SuccinctStores::OrderLayers(LayerNumbers wanted, LayerFilling filling,
+                                                   std::vector<NewLayers> ordered) try {
+  std::vector<NewLayers> all;
+  all.reserve(files_.size());
   for (File& file : files_) {
     SuccinctStore& store = *file.store;
+    const auto before = std::ranges::find_if(
+        ordered, [&](const NewLayers& layers) { return layers.AreFor(store); });
+    if (before != ordered.end()) {
+      all.push_back(std::move(*before));
+      continue;
+    }
     if (LayersOf(store) >= wanted.Of(store)) continue;
     if (filling == LayerFilling::kOpportunistic) {
       SetLayers(store, wanted.Of(store));
@@ -247,18 +254,18 @@ std::vector<NewLayers> SuccinctStores::OrderLayers(LayerNumbers wanted, LayerFil
     if (layers.count() == 0) continue;
     file.ordered_layers = static_cast<std::uint32_t>(layers.count());
     file.ordered_bytes = layers.bytes();
-    ordered.push_back(std::move(layers));
+    all.push_back(std::move(layers));
   }
   Sum();
-  return ordered;
+  return all;
 } catch (const std::bad_alloc&) {
   DropOrders();
   return {};
 }
 
 void SuccinctStores::Install(NewLayers layers) {
-  const auto file = std::ranges::find_if(
-      files_, [&](const File& each) { return each.store.get() == &layers.store(); });
+  const auto file =
+      std::ranges::find_if(files_, [&](const File& each) { return layers.AreFor(*each.store); });
   if (file == files_.end()) return;
   std::move(layers).Join(*file->store);
   file->ordered_layers = 0;

@@ -109,13 +109,14 @@ class SuccinctStores {
 
   /// Orders the layers that files lack, and returns them: Install() is due when they are full. With
   /// kOpportunistic, adds them, empty, and returns none. If there is no memory, files get fewer.
-  /// Requires that none is ordered.
-  [[nodiscard]] std::vector<NewLayers> OrderLayers(LayerNumbers wanted, LayerFilling filling);
+  /// `ordered`: all that is ordered. Files that are still there keep it.
+  [[nodiscard]] std::vector<NewLayers> OrderLayers(LayerNumbers wanted, LayerFilling filling,
+                                                   std::vector<NewLayers> ordered = {});
   /// Puts layers into their file, unless that is gone.
   void Install(NewLayers layers);
   /// Orders that were not installed are off.
   void DropOrders();
-  /// Removes layers until each file has at most this number. Requires that none is ordered.
+  /// Removes layers until each file has at most this number, those that are ordered not counted.
   void RemoveLayersAbove(LayerNumbers most);
   /// Layers are ordered.
   [[nodiscard]] bool filling() const { return sums_.filling; }
