@@ -40,7 +40,8 @@ class LayerFiller {
     full_.clear();
   }
 
-  /// Waits for the thread, for about ten milliseconds. Returns the layers that are not full.
+  /// Waits for the thread, as long as NewLayers::Fill() takes to stop. Returns the layers that are
+  /// not full.
   std::vector<NewLayers> Stop() {
     thread_ = {};
     return std::exchange(layers_, {});

@@ -35,7 +35,8 @@ class NewLayers {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
   /// Fills them with all records. Blocks have no room for some records. Once `stop` asks for it,
-  /// returns false after about ten milliseconds of work; the next call goes on from there.
+  /// returns false after about ten milliseconds of work, or after one value if that takes longer.
+  /// The next call goes on from there.
   bool Fill(const std::stop_token& stop);
 
   /// Adds them to the layers of the file. Requires that these have not changed since. A layer that

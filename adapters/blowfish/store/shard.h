@@ -234,7 +234,8 @@ class Shard {
   bool AddLayers(std::size_t count);
   bool AddLayer() { return AddLayers(1); }
   /// Removes the layers that are ordered, or if there is none, the finest layer. Their memory is
-  /// free when it returns, within about ten milliseconds. Returns false if there is no layer.
+  /// free when it returns; see LayerFiller::Stop() for how long it may wait. Returns false if there
+  /// is no layer.
   bool RemoveLayer();
   /// Layers are ordered, and not full yet.
   [[nodiscard]] bool filling() const { return files_.filling(); }
