@@ -109,11 +109,12 @@ asio::awaitable<std::optional<std::string>> WhyUnusable(Table& table, const std:
       asio::use_awaitable);
 }
 
-// Returns a range of which this datalet is the only member that is in and is not leaving.
+// Returns a range of which this datalet is the only member that is in and stays so.
 std::optional<RangeId> RangeWithNoOther(const RegistryTable& table, const std::string& id) {
   const auto stays = [&table](const std::string& each) {
     const auto found = table.datalets.find(each);
-    return found == table.datalets.end() || !found->second.value.leaving;
+    return found == table.datalets.end() ||
+           (!found->second.value.leaving && !found->second.value.lazy);
   };
   for (const auto& [range, set] : table.sets) {
     const auto& members = set.value.members;
@@ -150,6 +151,13 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
                        named->second.value.url == datalet.url;
     if (!again && IsThere(request, table, datalet.url)) co_return "";
+    const auto alone = again && datalet.lazy ? RangeWithNoOther(table, id) : std::nullopt;
+    if (alone) {
+      request.error = fmt::format(
+          "ERR the datalet cannot be lazy: it is the only one that is in and stays for range {}",
+          *alone);
+      co_return "";
+    }
     // A name stands for the data of one store.
     if (named != table.datalets.end() && !again) {
       request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";

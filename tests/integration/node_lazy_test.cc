@@ -101,5 +101,14 @@ TEST_CASE("a lazy PostgreSQL and a lazy Redis follow a node, also after a restar
   }));
 }
 
+TEST_CASE("the only datalet that is in cannot become lazy", "[node][members][sequential]") {
+  const RedisServer redis;
+  const NodeServer node("", {"--join", "in-process:", "--ranges", "1", "--datalet", redis.Url()});
+  RespClient client(node.port());
+  REQUIRE(Eventually([&] { return client.Do({"SET", "k", "v"}) == "+OK"; }));
+  CHECK_THAT(client.Do({"STOUT.DATALET", "ADD", redis.Url(), "LAZY"}),
+             Catch::Matchers::Contains("cannot be lazy: it is the only one that is in"));
+}
+
 }  // namespace
 }  // namespace stout::test
