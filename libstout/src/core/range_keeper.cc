@@ -293,13 +293,6 @@ void RangeKeeper::CheckProof(MemberIndex m, const ReadResult& result) {
   member.mark = ParseMark(result.states[1].value).value_or(Mark());
 }
 
-std::optional<MemberIndex> RangeKeeper::CalledMember(range::Attempt attempt) const {
-  for (MemberIndex m = 0; m < members_.size(); ++m) {
-    if (members_[m].attempt == attempt && attempt != 0) return m;
-  }
-  return std::nullopt;
-}
-
 // --- Take-over -----------------------------------------------------------------------------------
 
 void RangeKeeper::TakeOver(TimePoint now) {
@@ -358,15 +351,6 @@ void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
 }
 
 // --- Transactions --------------------------------------------------------------------------------
-
-RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
-  RangeRecord record = record_;
-  ForEachMember(members, [&](MemberIndex m) {
-    record.members[m].in = false;
-    record.members[m].since = now;
-  });
-  return record;
-}
 
 // The coordinator is not told of members that are lazy or never were in: another owner would take
 // one that has gone for a member that may come back.

@@ -8,6 +8,13 @@
 
 namespace stout::internal {
 
+std::optional<MemberIndex> RangeKeeper::CalledMember(range::Attempt attempt) const {
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    if (members_[m].attempt == attempt && attempt != 0) return m;
+  }
+  return std::nullopt;
+}
+
 void RangeKeeper::SetSince(std::optional<TimePoint>& since, bool on, TimePoint now) {
   if (on != since.has_value()) since = on ? std::optional(now) : std::nullopt;
 }
@@ -107,6 +114,15 @@ void RangeKeeper::DropMembers(TimePoint now) {
     for (Member& member : members_) member.probed.reset();
   }
   if (leaving != 0 && !proposed_) Propose(Without(leaving, now));
+}
+
+RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
+  RangeRecord record = record_;
+  ForEachMember(members, [&](MemberIndex m) {
+    record.members[m].in = false;
+    record.members[m].since = now;
+  });
+  return record;
 }
 
 // A lazy member may be silent for as long as its engine has room for the changes.
