@@ -142,6 +142,7 @@ asio::awaitable<std::optional<std::string>> RangeScan::ReadOn(Request& request, 
   std::vector<std::string> numbers;
   for (RangeId range = begin; range < end; ++range) numbers.push_back(std::to_string(range));
   std::vector<std::array<std::string_view, 6>> words;
+  words.reserve(numbers.size());
   for (const std::string& number : numbers)
     words.push_back({"STOUT.PAGE", number, first, until, most, request.values ? "1" : "0"});
   std::vector<Request> pages(words.size());
