@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace stout::inline v1 {
-namespace {
-
-// Every store that scans in byte order takes this cursor; see Store::Scan.
-std::string CursorBehind(KeyView key) { return 'k' + std::string(key) + '\0'; }
-
-}  // namespace
 
 struct KeyMap::Scanning {
   KeyScan scan;

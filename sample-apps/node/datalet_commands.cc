@@ -264,7 +264,7 @@ asio::awaitable<void> DataletCommands::Read(Request& request) {
 asio::awaitable<void> DataletCommands::Scan(Request& request) {
   try {
     const resp::StoutScan scan = *resp::ParseStoutScan(request.arguments);
-    ScanRequest page{.cursor = scan.after ? ScanPage::CursorBehind(*scan.after) : "",
+    ScanRequest page{.cursor = scan.after ? CursorBehind(*scan.after) : "",
                      .limit = scan.limit,
                      .values = scan.values};
     ScanResult result;

@@ -65,7 +65,7 @@ std::optional<ScanPlace> ScanPlace::Decode(std::string_view cursor, LaneId shard
   ScanPlace place;
   if (cursor.empty()) return place;
   if (shards == 1 && cursor.front() == 'k' && cursor.size() > 1 && cursor.back() == '\0') {
-    place.after = cursor.substr(1, cursor.size() - 2);  // of ScanPage::CursorBehind
+    place.after = cursor.substr(1, cursor.size() - 2);  // of CursorBehind
     return place;
   }
   if (cursor.front() != 'b') return std::nullopt;

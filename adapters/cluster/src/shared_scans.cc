@@ -59,7 +59,7 @@ struct Cursor {
   // nullopt: it is not one of ours.
   static std::optional<Cursor> Decode(std::string_view text) {
     Cursor cursor;
-    if (text.starts_with('k')) return Cursor{0, std::string(text)};  // ScanPage::CursorBehind
+    if (text.starts_with('k')) return Cursor{0, std::string(text)};  // CursorBehind
     const std::size_t colon = text.find(':');
     if (colon == text.npos) return std::nullopt;
     const char* const end = text.data() + colon;

@@ -23,7 +23,7 @@ void KeyPrefixStore::Read(const ReadBatch& batch, ReadHandler handler) {
                           ReadResult result) mutable { handler(std::move(result)); });
 }
 
-// Its own cursors are "p" and one of the store. "k" begins one of ScanPage::CursorBehind.
+// Its own cursors are "p" and one of the store. "k" begins one of CursorBehind.
 void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
   ScanRequest outer = request;
   outer.wanted = nullptr;  // it knows keys without the prefix
@@ -35,7 +35,7 @@ void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
   } else if (!outer.cursor.empty()) {
     return handler({Errc::kRefused, {}, {}});
   } else if (ordered) {  // before the first key, which is the prefix itself
-    outer.cursor = ScanPage::CursorBehind(KeyView(prefix_).substr(0, prefix_.size() - 1));
+    outer.cursor = CursorBehind(KeyView(prefix_).substr(0, prefix_.size() - 1));
   }
   store_->Scan(
       outer, [ordered, prefix = prefix_, handler = std::move(handler)](ScanResult result) mutable {

@@ -121,7 +121,7 @@ class Store {
   /// - Before the end, an answer may have fewer keys than `limit`, or none. Only an empty cursor is
   ///   the end.
   /// - A cursor may be used again, even after a restart of the store or its server. An ordered
-  ///   store goes on at the same place, and takes "k" KEY "\0": behind KEY. Others may repeat keys.
+  ///   store goes on at the same place, and takes any CursorBehind(). Others may repeat keys.
   /// - Keys that the adapter needs for itself, such as epochs and fences, are not returned.
   /// Errors: kTransient: repeat the page. kRefused: the cursor is bad, the limit is 0, or the store
   ///   has no scans. kCorrupt: the store is damaged at this place.

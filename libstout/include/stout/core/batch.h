@@ -134,6 +134,10 @@ struct ScanRequest {
   bool operator==(const ScanRequest&) const = default;
 };
 
+/// Returns the cursor of a page that begins behind this key. Every store that scans in byte order
+/// takes it, even if it makes other cursors itself.
+[[nodiscard]] inline std::string CursorBehind(KeyView key) { return 'k' + std::string(key) + '\0'; }
+
 /// A key that a scan found. For a tombstone, `state.found` is false.
 struct ScannedKey {
   std::string key;

@@ -35,13 +35,8 @@ class ScanPage {
   }
   [[nodiscard]] bool full() const { return result_.keys.size() >= limit_ || bytes_ >= kMaxBytes; }
 
-  /// The cursor of a store in byte order is "k" and the first key that the next page may have.
-  /// Every ordered store takes this one, also if it makes other cursors itself.
-  [[nodiscard]] static std::string CursorBehind(std::string_view key) {
-    return 'k' + std::string(key) + '\0';
-  }
   /// Returns the first key that the page may have, or nullopt if the request must be refused. The
-  /// key is a part of the request.
+  /// key is a part of the request. The cursor is "k" and this key, as CursorBehind() makes it.
   [[nodiscard]] static std::optional<std::string_view> FirstKey(const ScanRequest& request) {
     if (request.limit == 0) return std::nullopt;
     if (request.cursor.empty()) return "";
