@@ -63,7 +63,7 @@ struct Request {
   RangeId range = 0;
   KeyScan scan;
   bool values = false;  ///< they are asked for
-  /// What it found: keys that exist, with their values if these are asked for.
+  /// The keys that it found, which exist, with their values if the command asks for values.
   std::vector<std::pair<std::string, std::string>> found;
   std::optional<std::string> next;  ///< as KeyPage::next
   /// @}

@@ -74,7 +74,7 @@ void FailOnOtherThreads(std::size_t) {
 }
 
 TEST_CASE("layers serve what they have if there is no memory to fill them") {
-  // Those of blocks are filled without operator new.
+  // Layers of blocks are filled without operator new.
   CompressedShard compressed(GENERATE(Encoding::kIndex, Encoding::kText));
   Shard& shard = compressed.opened.shard();
   caller = std::this_thread::get_id();

@@ -10,7 +10,7 @@
 namespace stout::blowfish {
 namespace {
 
-/// What is filled between two looks at the stop token: about ten milliseconds.
+/// Amount that is filled before the stop token is looked at again: about ten milliseconds of work.
 constexpr std::uint32_t kFillRecords = 1 << 12;
 constexpr std::uint64_t kFillBytes = std::uint64_t{256} << 10;
 

@@ -71,8 +71,8 @@ void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, entry] : entries_) {
     if (!entry.url.empty()) entry.registered = present.contains(id);
+    entry.lazy = false;
   }
-  for (auto& [id, entry] : entries_) entry.lazy = false;
   for (const auto& [id, datalet] : present) {
     Add(id, datalet.value.url);
     entries_[id].lazy = datalet.value.lazy && !datalet.value.leaving;

@@ -98,9 +98,9 @@ struct Serve {
   bool operator==(const Serve&) const = default;
 };
 /// A fill or a sweep failed because of this key of the member, and is tried again later. Or a lazy
-/// member goes without the key. `errc` is
-/// kRefused or kTooLarge if the member's store will never take the key's state, and kCorrupt if the
-/// state cannot be read. An empty key means that the member itself cannot be read.
+/// member goes without the key. `errc` is kRefused or kTooLarge if the member's store will never
+/// take the key's state, and kCorrupt if the state cannot be read. An empty key means that the
+/// member itself cannot be read.
 struct Unfillable {
   MemberIndex member;
   std::string key;

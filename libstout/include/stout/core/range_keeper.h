@@ -183,7 +183,7 @@ class RangeKeeper {
   [[nodiscard]] bool Fills() const {
     return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
   }
-  /// A lazy member is filled. Anything else that is to be done comes first.
+  /// Returns true while a lazy member is filled. Any other job comes first.
   [[nodiscard]] bool FillsLazy() const { return fills_lazy_ && (Fills() || job_ == Job::kFence); }
   /// The members that are in and shall leave, once all wanted ones are in.
   [[nodiscard]] MemberMask Unwanted() const;

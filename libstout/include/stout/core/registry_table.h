@@ -58,7 +58,7 @@ struct Datalet {
   std::uint32_t capacity = 1;  ///< weight in placement, in the same unit for all; 0: no ranges
   TimePoint since{};           ///< when it was added
   bool leaving = false;        ///< it gets no ranges, and is removed once it is `in` for none
-  /// It follows all ranges as a lazy member: it gets every change and counts for nothing.
+  /// It is a lazy member of all ranges: it gets every change, and no answer waits for it.
   bool lazy = false;
 
   bool operator==(const Datalet&) const = default;

@@ -88,7 +88,7 @@ class ReplicaSet {
   [[nodiscard]] MemberMask required() const { return required_; }
   /// The members that get every change.
   [[nodiscard]] MemberMask writers() const { return writers_; }
-  /// Of these, the ones that no answer asks.
+  /// The writers that no answer asks.
   [[nodiscard]] MemberMask lazy() const { return lazy_; }
   [[nodiscard]] bool strong() const { return strong_; }
   /// False: too few members are in; refuse writes.
