@@ -198,7 +198,7 @@ ReplicatedMapStats ReplicatedMap::State::Stats() const {
                            .strong = set_.strong(),
                            .settled = serving() && keeper_.settled(),
                            .version = set_.version(),
-                           .mark = keeper_.mark(),
+                           .mark = keeper_.mark().version,
                            .replies_waiting = asked_.size()};
   for (MemberIndex m = 0; m < record().members.size(); ++m) {
     const internal::MemberState state = set_.state(m);
@@ -258,7 +258,7 @@ bool ReplicatedMap::Takes(const AnswerLevel& level) const { return state_->Takes
 void ReplicatedMap::Count(std::uint32_t members, Duration timeout, CountHandler handler) {
   state_->Count(members, timeout, std::move(handler));
 }
-void ReplicatedMap::RefreshMark() { state_->RefreshMark(); }
+Mark ReplicatedMap::RefreshMark() { return state_->RefreshMark(); }
 void ReplicatedMap::Flush(Reply done) { state_->Flush(std::move(done)); }
 void ReplicatedMap::Drain(Reply done) { state_->Drain(std::move(done)); }
 void ReplicatedMap::Close() { state_->Stop(Errc::kClosed); }

@@ -205,12 +205,13 @@ void ReplicatedMap::State::Count(std::uint32_t members, Duration timeout, CountH
   ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(id, m)); });
 }
 
-void ReplicatedMap::State::RefreshMark() {
+Mark ReplicatedMap::State::RefreshMark() {
   RequireStrand();
-  if (!serving()) return;
+  if (!serving()) return {};
   Observe();
   keeper_.RefreshMark(Now());
   SchedulePump();
+  return keeper_.mark();
 }
 
 void ReplicatedMap::State::Flush(Reply done) {

@@ -70,7 +70,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     return !serving() || set_.TakesWrites(level.members.value_or(0));
   }
   void Count(std::uint32_t members, Duration timeout, CountHandler handler);
-  void RefreshMark();
+  Mark RefreshMark();
   void Flush(Reply done);
   void Drain(Reply done);
   void Scan(ScanRequest request, Store::ScanHandler handler);

@@ -68,9 +68,9 @@ void Execution::Start(UniqueFunction<void()> done) {
   done_ = std::move(done);
   // Reads that a member could not answer, because its mark was too old.
   const auto wants_mark = [](const Request* request) {
-    return request->levels.staleness.has_value();
+    return request->levels.staleness.has_value() || request->levels.causal;
   };
-  if (std::ranges::any_of(requests_, wants_mark)) map_.RefreshMark();
+  if (std::ranges::any_of(requests_, wants_mark)) mark_ = map_.RefreshMark();
   Warm();
   Continue();
 }
@@ -176,6 +176,7 @@ bool Execution::RunPage(Request& request) {
     return true;
   }
   request.next = page.next;
+  saw_new_ = true;
   for (const ScannedKey& each : page.keys) {
     revealed_.push_back(each.key);
     const DatedValue dated = DecodeValue(each.state.value);
@@ -203,6 +204,7 @@ std::optional<Entry> Execution::Look(const Request& request, KeyView key) {
 
 bool Execution::RunExec(Request& request) {
   if (!Gather(request)) return false;
+  saw_new_ = true;  // that a watched key has changed, too
   if (request.error.empty()) RunQueued(request);
   held_.clear();
   return true;
@@ -291,6 +293,7 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
                .index = key_ - 1,
                .stamp = entry.stamp};
   turn.Run(entry.value.get());
+  saw_new_ |= turn.changed || !mark_.Covers(entry.stamp);
   if (turn.failed) Fail(request, turn.failed);
 }
 

@@ -15,6 +15,8 @@
 #include "node/request.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/range_server.h"
+#include "stout/core/range_record.h"
+#include "stout/core/types.h"
 #include "stout/key_map.h"
 #include "stout/unique_function.h"
 
@@ -49,6 +51,11 @@ class Execution {
 
   /// The range, if another node has taken it over; otherwise null.
   [[nodiscard]] const ServedRange* fenced() const { return fenced_ ? served_.get() : nullptr; }
+  /// For causal reads: a time before which all states were made that were seen. Nullopt: some may
+  /// have been made just now.
+  [[nodiscard]] std::optional<TimePoint> seen() const {
+    return saw_new_ ? std::nullopt : std::optional(mark_.time);
+  }
 
  private:
   // Begins the reads of the next keys that are not in memory, so that the store gets them in one
@@ -82,6 +89,8 @@ class Execution {
   std::string& replies_;
   UniqueFunction<void()> done_;
   bool fenced_ = false;
+  Mark mark_;                // the range's last one, if a reader asks for new ones
+  bool saw_new_ = false;     // a state that it does not cover
   std::size_t waiting_ = 1;  // safe replies that are due, and 1 until all commands are carried out
 
   std::int64_t now_ = 0;  // the time of this turn

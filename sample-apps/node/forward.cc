@@ -1,6 +1,7 @@
 #include "node/forward.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -128,11 +129,19 @@ void AddForwarded(const Request& request, resp::Commands& commands) {
   for (const std::string_view word : request.arguments.subspan(1)) commands.Argument(word);
 }
 
-void AddLevels(const Levels& levels, resp::Commands& commands) {
-  const std::vector<std::string> words = LevelCommands::Spell(levels);
+void AddLevels(const Levels& levels, const internal::CausalToken& seen, resp::Commands& commands) {
+  const std::vector<std::string> words = LevelCommands::Spell(levels, seen);
   commands.Begin(1 + words.size());
   commands.Argument("STOUT.LEVEL");
   for (const std::string& word : words) commands.Argument(word);
+}
+
+std::optional<TimePoint> TakeSeen(const resp::Reply& levels) {
+  constexpr std::string_view kBefore = "READ causal SEEN ";
+  if (levels.error() || !levels.text.starts_with(kBefore)) return std::nullopt;
+  const std::string_view rest = std::string_view(levels.text).substr(kBefore.size());
+  const auto token = resp::ParseUnsigned(rest.substr(0, rest.find(' ')));
+  return token ? std::optional(TimePoint(std::chrono::milliseconds(*token))) : std::nullopt;
 }
 
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,

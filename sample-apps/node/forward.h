@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "node/levels.h"
@@ -8,6 +9,8 @@
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"
 #include "resp/server/reply_writer.h"
+#include "stout/core/relaxed_reads.h"
+#include "stout/core/types.h"
 
 namespace stout::node {
 
@@ -34,7 +37,11 @@ namespace stout::node {
 /// keys.
 void AddForwarded(const Request& request, resp::Commands& commands);
 
-void AddLevels(const Levels& levels, resp::Commands& commands);
+/// `seen`: by the client.
+void AddLevels(const Levels& levels, const internal::CausalToken& seen, resp::Commands& commands);
+/// Returns what the client has seen after the commands, by the owner's reply to STOUT.LEVEL.
+/// Nullopt: that is not known.
+[[nodiscard]] std::optional<TimePoint> TakeSeen(const resp::Reply& levels);
 
 /// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room. If
 /// the owner was another node, the request is displaced.

@@ -16,6 +16,7 @@
 #include "node/run_together.h"
 #include "resp/client/commands.h"
 #include "resp/server/ascii.h"
+#include "resp/server/clock.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
 #include "stout/completion.h"
@@ -33,9 +34,11 @@ using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 
 constexpr std::string_view kSyntax =
-    "ERR syntax: STOUT.LEVEL [READ strong|relaxed [STALENESS milliseconds]] "
-    "[WRITE mode|all|members]; a bound is 1 to 86400000 ms, members are 1 to 64";
-constexpr std::uint64_t kLongestStaleness = 86'400'000;  // a day, in ms
+    "ERR syntax: STOUT.LEVEL [READ strong|relaxed [STALENESS milliseconds]|causal [SEEN token]] "
+    "[WRITE mode|all|members]; a bound is 1 to 86400000 ms, members are 1 to 64, and a token is "
+    "what STOUT.LEVEL shows";
+constexpr std::uint64_t kLongestStaleness = 86'400'000;   // a day, in ms
+constexpr std::uint64_t kLatestSeen = 8'000'000'000'000;  // the year 2223, in Unix milliseconds
 
 constexpr std::string_view kNewOwner =
     "UNKNOWN a range has another owner than when this connection wrote to it: read the keys";
@@ -66,10 +69,18 @@ std::optional<std::uint64_t> TakeNumber(resp::Arguments& words, std::uint64_t mo
   return number;
 }
 
-bool TakeRead(resp::Arguments& words, Levels& levels) {
+bool TakeRead(resp::Arguments& words, Levels& levels, TimePoint& seen) {
   levels.staleness.reset();
-  levels.relaxed = Take(words, "relaxed");
+  levels.causal = Take(words, "causal");
+  levels.relaxed = levels.causal || Take(words, "relaxed");
   if (!levels.relaxed) return Take(words, "strong");
+  if (levels.causal) {
+    seen = resp::UnixTime();
+    if (!Take(words, "seen")) return true;
+    const auto token = TakeNumber(words, kLatestSeen);
+    if (token) seen = TimePoint(milliseconds(*token));
+    return token.has_value();
+  }
   if (!Take(words, "staleness")) return true;
   const auto bound = TakeNumber(words, kLongestStaleness);
   if (bound) levels.staleness = milliseconds(*bound);
@@ -91,13 +102,14 @@ bool TakeWrite(resp::Arguments& words, Levels& levels) {
 
 std::span<const KeyCommand> LevelRows() { return kLevelRows; }
 
-bool LevelCommands::Set(Request& request, Levels& levels) const {
+bool LevelCommands::Set(Request& request, Levels& levels) {
   if (!request.error.empty() || request.arguments.size() == 1) return false;
   Levels next = levels;
+  TimePoint seen = seen_.seen();
   bool valid = true;
   for (resp::Arguments words = request.arguments.subspan(1); valid && !words.empty();) {
     if (Take(words, "read")) {
-      valid = TakeRead(words, next);
+      valid = TakeRead(words, next, seen);
     } else {
       valid = Take(words, "write") && TakeWrite(words, next);
     }
@@ -111,16 +123,24 @@ bool LevelCommands::Set(Request& request, Levels& levels) const {
     request.error = "ERR there is one store: WRITE is mode, all or 1; start nodes with --datalet";
   } else {
     levels = next;
+    seen_.Set(seen);
     request.status = "OK";
   }
   return request.error.empty();
 }
 
-std::vector<std::string> LevelCommands::Spell(const Levels& levels) {
-  std::vector<std::string> words = {"READ", levels.relaxed ? "relaxed" : "strong"};
+std::vector<std::string> LevelCommands::Spell(const Levels& levels,
+                                              const internal::CausalToken& seen) {
+  std::vector<std::string> words = {"READ", levels.causal    ? "causal"
+                                            : levels.relaxed ? "relaxed"
+                                                             : "strong"};
   if (levels.staleness) {
     const auto bound = std::chrono::duration_cast<milliseconds>(*levels.staleness);
     words.insert(words.end(), {"STALENESS", std::to_string(bound.count())});
+  }
+  if (levels.causal) {
+    const auto token = std::chrono::ceil<milliseconds>(seen.seen().time_since_epoch());
+    words.insert(words.end(), {"SEEN", std::to_string(token.count())});
   }
   const auto write = levels.write;
   words.insert(words.end(), {"WRITE", !write        ? "mode"
@@ -146,7 +166,7 @@ asio::awaitable<void> LevelCommands::Run(Request& request) {
   request.reply_begin = replies_.size();
   resp::ReplyWriter reply(replies_, session_.version);
   if (request.command->id == kStoutLevel) {
-    reply.BulkString(fmt::format("{}", fmt::join(Spell(request.levels), " ")));
+    reply.BulkString(fmt::format("{}", fmt::join(Spell(request.levels, seen_), " ")));
   } else {
     reply.Integer(members);
   }

@@ -12,6 +12,7 @@
 #include "node/table.h"
 #include "resp/server/command.h"
 #include "resp/server/session.h"
+#include "stout/core/relaxed_reads.h"
 #include "stout/core/types.h"
 
 namespace stout::node {
@@ -25,16 +26,17 @@ class LevelCommands {
   /// The ranges that a connection has written to, and the owner of each at its first write.
   using Writes = std::map<RangeId, Epoch>;
 
-  /// All outlive it. `table`: as of Router.
+  /// All outlive it. `table`: as of Router. `seen`: by the connection.
   LevelCommands(NodeService& service, Table* const& table, Writes& writes,
-                const resp::Session& session)
-      : service_(service), table_(table), writes_(writes), session_(session) {}
+                internal::CausalToken& seen, const resp::Session& session)
+      : service_(service), table_(table), writes_(writes), seen_(seen), session_(session) {}
 
-  /// Reads STOUT.LEVEL with arguments into `levels`. Returns false, and sets request.error, if
-  /// nothing changes.
-  bool Set(Request& request, Levels& levels) const;
+  /// Reads STOUT.LEVEL with arguments into `levels` and `seen`. Returns false, and sets
+  /// request.error, if nothing changes.
+  bool Set(Request& request, Levels& levels);
   /// Returns the arguments of the STOUT.LEVEL that sets these.
-  [[nodiscard]] static std::vector<std::string> Spell(const Levels& levels);
+  [[nodiscard]] static std::vector<std::string> Spell(const Levels& levels,
+                                                      const internal::CausalToken& seen);
 
   /// Returns true for these commands, READONLY and READWRITE. They are refused inside a
   /// transaction.
@@ -62,6 +64,7 @@ class LevelCommands {
   NodeService& service_;
   Table* const& table_;
   Writes& writes_;
+  internal::CausalToken& seen_;
   const resp::Session& session_;
   std::string replies_;
 };

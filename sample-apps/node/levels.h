@@ -10,6 +10,7 @@ namespace stout::node {
 /// The levels of a connection's requests (STOUT.LEVEL, READONLY and READWRITE).
 struct Levels {
   bool relaxed = false;                ///< members may answer reads
+  bool causal = false;                 ///< ... but nothing older than the connection has seen
   std::optional<Duration> staleness;   ///< of such an answer, at most
   std::optional<std::uint32_t> write;  ///< as AnswerLevel::members
 

@@ -35,8 +35,8 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       session_(session),
       table_(&service.main),
       router_(service, table_, session),
-      reader_(service, table_, session),
-      level_commands_(service, table_, router_.writes(), session),
+      reader_(service, table_, router_.seen(), session),
+      level_commands_(service, table_, router_.writes(), router_.seen(), session),
       walk_(service, table_, router_, session),
       range_scan_(service, table_, session),
       datalet_(service, session),
@@ -136,6 +136,7 @@ void NodeBatch::SetLevels(Request& request) {
   const bool readonly = request.command->name == "readonly";
   if (readonly || request.command->name == "readwrite") {
     levels_.relaxed = readonly && service_.main.cluster != nullptr;
+    levels_.causal = false;
     levels_.staleness.reset();
   } else if (request.command->id != CommandId::kStoutLevel ||
              !level_commands_.Set(request, levels_)) {
@@ -275,8 +276,10 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
       co_await router_.Run(left.first(done));
     } else if (KeyWalk::Runs(left.front())) {
       co_await walk_.Run(left.front());
+      router_.seen().Add(resp::UnixTime());
     } else if (RangeScan::Runs(left.front())) {
       co_await range_scan_.Run(left.front());
+      router_.seen().Add(resp::UnixTime());
     } else if (TableCommands::Runs(left.front())) {
       co_await tables_.Run(left.front());
     } else if (LevelCommands::Runs(left.front())) {

@@ -11,6 +11,7 @@
 #include "node/commands.h"
 #include "node/key_turn.h"
 #include "node/run_together.h"
+#include "resp/server/clock.h"
 #include "resp/server/reply_writer.h"
 #include "stout/completion.h"
 #include "stout/core/batch.h"
@@ -46,7 +47,7 @@ struct RelaxedReader::Source {
   // The places of the member's keys.
   std::size_t identity = 0;
   std::size_t mark = 0;
-  TimePoint complete_until = TimePoint::max();  // Unix time: the source has all changes before
+  Mark read_mark{.time = TimePoint::max()};  // a store of all nodes has all changes
 };
 
 bool RelaxedReader::Suits(const Request& request) {
@@ -58,7 +59,7 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
   if (std::exchange(read_, table_) != table_) reads_.Forget();
   const MemberRanges* const members = table_->cluster->members;
   const auto records = members != nullptr ? members->records() : nullptr;
-  const TimePoint asked(std::chrono::system_clock::now().time_since_epoch());
+  const TimePoint asked = resp::UnixTime();
   Questions questions;
   Sources sources;
   for (const Request& request : requests) {
@@ -79,7 +80,7 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
     const auto& [errc, states, queue] = source.question->result;
     if (errc == Errc::kOk && reads_.Accept(range, *source.member, source.question->incarnation,
                                            states[source.identity])) {
-      source.complete_until = internal::RelaxedReads::CompleteUntil(states[source.mark]);
+      source.read_mark = internal::RelaxedReads::MarkOf(states[source.mark]);
     } else {
       source.question = nullptr;
     }
@@ -148,14 +149,13 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
 
 void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint asked,
                            const Limits& limits) {
-  const auto& bound = request.levels.staleness;
   std::vector<const StoredState*> states;
   for (std::size_t i = 0; i < request.keys(); ++i) {
     const KeyView key = request.key(i);
     const Source& source = sources.at(table_->ranges.RangeOf(key));
     const auto& question = source.question;
     if (!question || question->result.errc != Errc::kOk) return;
-    if (bound && source.complete_until < asked - *bound) return;
+    if (!IsFresh(request, source, asked)) return;
     states.push_back(&question->result.states[question->places.at(key)]);
     if (states.back()->errc != Errc::kOk) return;
   }
@@ -176,8 +176,16 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
                  .index = i,
                  .stamp = states[i]->stamp};
     turn.Run(states[i]->found ? &states[i]->value : nullptr);
+    const Source& source = sources.at(table_->ranges.RangeOf(request.key(i)));
+    if (request.levels.causal) seen_.OnMember(states[i]->stamp, source.read_mark, resp::UnixTime());
   }
   request.reply_end = replies_.size();
+}
+
+bool RelaxedReader::IsFresh(const Request& request, const Source& source, TimePoint asked) const {
+  const Levels& levels = request.levels;
+  if (levels.causal) return seen_.Accepts(source.read_mark);
+  return !levels.staleness || source.read_mark.time >= asked - *levels.staleness;
 }
 
 }  // namespace stout::node

@@ -25,9 +25,10 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class RelaxedReader {
  public:
-  /// All outlive it. `table`: as of Router.
-  RelaxedReader(NodeService& service, Table* const& table, const resp::Session& session)
-      : service_(service), table_(table), session_(session), reads_(session.id) {}
+  /// All outlive it. `table`: as of Router. `seen`: by the connection.
+  RelaxedReader(NodeService& service, Table* const& table, internal::CausalToken& seen,
+                const resp::Session& session)
+      : service_(service), table_(table), seen_(seen), session_(session), reads_(session.id) {}
 
   /// Returns true if a member may answer the command, which is on keys.
   [[nodiscard]] static bool Suits(const Request& request);
@@ -50,9 +51,11 @@ class RelaxedReader {
   [[nodiscard]] Source SourceOf(RangeId range, const RegistryTable* records, Questions& questions);
   [[nodiscard]] boost::asio::awaitable<void> Ask(std::shared_ptr<Question> question);
   void Answer(Request& request, const Sources& sources, TimePoint asked, const Limits& limits);
+  [[nodiscard]] bool IsFresh(const Request& request, const Source& source, TimePoint asked) const;
 
   NodeService& service_;
   Table* const& table_;
+  internal::CausalToken& seen_;
   const resp::Session& session_;
   const Table* read_ = nullptr;  // the table of reads_
   internal::RelaxedReads reads_;

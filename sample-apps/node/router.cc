@@ -296,8 +296,14 @@ asio::awaitable<void> Router::RunHere(Group& group) {
       asio::use_awaitable);
   if (!group.execution) co_return;
   NoteWrites(group, owner);
+  NoteSeen(group, group.execution->seen());
   if (const ServedRange* const served = group.execution->fenced()) table_->ranges.OnFenced(*served);
   group.execution.reset();
+}
+
+void Router::NoteSeen(const Group& group, std::optional<TimePoint> seen) {
+  const auto is_causal = [](const Request* request) { return request->levels.causal; };
+  if (std::ranges::any_of(group.left, is_causal)) seen_.Add(seen.value_or(resp::UnixTime()));
 }
 
 // For WAIT. A write that was not done does no harm here.
@@ -323,11 +329,12 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     if (levels != request->levels) {
       levels = request->levels;
       level_place = commands.count();
-      AddLevels(levels, commands);
+      AddLevels(levels, seen_, commands);
     }
     places.emplace_back(commands.count(), levels.write ? level_place : 0);
     AddForwarded(*request, commands);
   }
+  if (levels.causal) commands.Add({"STOUT.LEVEL"});
   const resp::Outcome outcome = co_await table_->cluster->peers.Run(owner.address, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
   const std::string& why =
@@ -350,6 +357,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
             : fmt::format("UNKNOWN whether it is done: node {}: {}", owner.address, why);
   }
   NoteWrites(group, owner.epoch);
+  NoteSeen(group, answered ? TakeSeen(outcome.replies.back()) : std::nullopt);
 }
 
 void Router::Redirect(Group& group, const std::string& owner) {

@@ -17,6 +17,8 @@
 #include "node/request.h"
 #include "resp/server/session.h"
 #include "resp/server/words.h"
+#include "stout/core/relaxed_reads.h"
+#include "stout/core/types.h"
 
 namespace stout::node {
 
@@ -42,6 +44,9 @@ class Router {
   /// table: clear them when another is used.
   [[nodiscard]] std::map<RangeId, Epoch>& writes() { return writes_; }
 
+  /// What the connection has seen, if its reads are causal.
+  [[nodiscard]] internal::CausalToken& seen() { return seen_; }
+
   /// If true, the client is told the owner of a key rather than served through this node.
   void set_redirects(bool redirects) { redirects_ = redirects; }
   [[nodiscard]] bool redirects() const { return redirects_; }
@@ -62,6 +67,8 @@ class Router {
   };
 
   void Place(Request& request);
+  // The owner has answered. `seen`: as Execution::seen.
+  void NoteSeen(const Group& group, std::optional<TimePoint> seen);
   void NoteWrites(const Group& group, Epoch owner);
   [[nodiscard]] std::optional<RangeId> RangeOf(const Request& request) const;
   void Add(Request& request, RangeId range);
@@ -80,6 +87,7 @@ class Router {
   const resp::Session& session_;
   bool redirects_ = false;
   std::map<RangeId, Epoch> writes_;
+  internal::CausalToken seen_;
   ReplyRoom reply_room_;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
   std::size_t used_ = 0;

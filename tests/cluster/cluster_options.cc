@@ -84,6 +84,8 @@ void Expose(Random& random, ClusterOptions& world) {
       world.faults = {.cut_link = 20};
       return;
     case Mistake::kStalenessIgnored:
+    case Mistake::kCausesIgnored:
+    case Mistake::kNewStatesTrusted:
     case Mistake::kMarkDatedLate:
     case Mistake::kLevelIgnored:
       world.synchronized = true;

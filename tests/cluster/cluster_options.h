@@ -33,6 +33,8 @@ enum class Mistake {
   kSessionHops,      ///< a session reads now at one member, now at another
   kIdentityIgnored,  ///< a relaxed read shows what a member has that came back with less
   kStalenessIgnored,
+  kCausesIgnored,      ///< a causal read is answered by a member that may lack what was seen
+  kNewStatesTrusted,   ///< a state that the mark does not cover counts as old
   kMarkWhileFilling,   ///< a member that is being filled gets marks
   kMarkDatedLate,      ///< a mark has the time at which it is written
   kLevelIgnored,       ///< a write is answered when one member has it

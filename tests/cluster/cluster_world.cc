@@ -37,6 +37,7 @@ ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
   undecided += other.undecided;
   relaxed += other.relaxed;
   bounded += other.bounded;
+  causal += other.causal;
   return *this;
 }
 

@@ -60,6 +60,7 @@ class ClusterWorld final : private OwnerWorld {
     std::uint64_t undecided = 0;
     std::uint64_t relaxed = 0;  ///< reads at members
     std::uint64_t bounded = 0;  ///< of these
+    std::uint64_t causal = 0;   ///< likewise
 
     Counts& operator+=(const Counts& other);
   };
@@ -95,6 +96,9 @@ class ClusterWorld final : private OwnerWorld {
     std::unique_ptr<internal::RelaxedReads> reads{};
     std::string member{};                  // of the last read
     std::map<std::string, Stamp> shown{};  // while that is in, by key
+    bool causal = false;
+    internal::CausalToken token{};
+    TimePoint seen{};  // the newest state that it was shown was written after this
   };
   struct RelaxedRead {
     std::size_t session;
@@ -104,12 +108,14 @@ class ClusterWorld final : private OwnerWorld {
     TimePoint asked;
     TimePoint asked_by_clock;  // of the node
     std::optional<Duration> staleness{};
+    TimePoint seen{};  // as Session::seen
     StoredState identity{};
     StoredState mark{};
     StoredState state{};
     std::string life{};  // of the member's store
     bool goes_back = false;
     bool is_stale = false;
+    bool lacks_cause = false;
   };
   struct Acknowledged {
     TimePoint at;
@@ -156,7 +162,10 @@ class ClusterWorld final : private OwnerWorld {
   void TellRecord();
   void AskRelaxed();
   void OnRelaxed(const RelaxedRead& read);
-  [[nodiscard]] bool IsStale(const RelaxedRead& read, std::size_t member) const;
+  [[nodiscard]] bool LacksWrite(const RelaxedRead& read, std::size_t member,
+                                TimePoint before) const;
+  [[nodiscard]] bool ShowsAll(const Session& session, const RelaxedRead& read) const;
+  void NoteShown(Session& session, const RelaxedRead& read);
   void CheckLevel(std::size_t write, std::uint32_t level);
 
   // The phases.

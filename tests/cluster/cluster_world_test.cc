@@ -67,12 +67,14 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   CHECK(counts.undecided * 100 <= seeds);
   CHECK(counts.relaxed > 20 * seeds);
   CHECK(counts.bounded > seeds);
+  CHECK(counts.causal > seeds);
 }
 
 constexpr const char* kUnordered = "no order explains";
 constexpr const char* kLacking = "lacks an acknowledged write";
 constexpr const char* kOverwritten = "is lost to an older one";
 constexpr const char* kStale = "staler than it allows";
+constexpr const char* kCauses = "older than what it has seen depends on";
 constexpr const char* kBelow = "below its level";
 constexpr const char* kBack = "go back";
 constexpr const char* kBadMark = "covers a version";
@@ -105,6 +107,8 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kSessionHops, "a session that hops between members", kBack, 4},
       Control{Mistake::kIdentityIgnored, "an unproved member read", kBack, 0},
       Control{Mistake::kStalenessIgnored, "a bound ignored", kStale, 0},
+      Control{Mistake::kCausesIgnored, "what was seen ignored", kCauses, 0},
+      Control{Mistake::kNewStatesTrusted, "a new state taken for an old one", kCauses, 0},
       Control{Mistake::kMarkWhileFilling, "a mark at a member that is filled", kStale, 746},
       Control{Mistake::kMarkDatedLate, "a mark dated when it is written", kStale, 12},
       Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4},

@@ -33,7 +33,13 @@ void ClusterWorld::AskRelaxed() {
   const bool moves = read_random_.Chance(20) || session.boot != nodes_[session.node].boot;
   if (session.reads == nullptr || moves) {
     const auto node = static_cast<std::uint32_t>(read_random_.Below(options_.nodes));
-    session = {.node = node, .boot = nodes_[node].boot, .serial = session.serial};
+    // A client that goes on at another node takes its token along.
+    session = {.node = node,
+               .boot = nodes_[node].boot,
+               .serial = session.serial,
+               .causal = session.serial == 0 ? read_random_.Chance(500) : session.causal,
+               .token = session.token,
+               .seen = session.seen};
     session.reads = std::make_unique<internal::RelaxedReads>(read_random_.Below(1000));
   }
   Node& node = nodes_[session.node];
@@ -52,8 +58,9 @@ void ClusterWorld::AskRelaxed() {
                    .member = *member,
                    .key = fmt::format("k{}", read_random_.Below(options_.keys)),
                    .asked = now(),
-                   .asked_by_clock = Now(session.node)};
-  if (read_random_.Chance(500)) read.staleness = read_random_.Between(1ms, 60ms);
+                   .asked_by_clock = Now(session.node),
+                   .seen = session.seen};
+  if (!session.causal && read_random_.Chance(500)) read.staleness = read_random_.Between(1ms, 60ms);
   const auto latency = [this] {
     return read_random_.Between(options_.min_latency, options_.max_latency);
   };
@@ -68,7 +75,8 @@ void ClusterWorld::AskRelaxed() {
     const auto shown = asking.shown.find(read.key);
     read.goes_back = shown != asking.shown.end() && read.state.stamp < shown->second &&
                      !IsForgotten(read.key, m, shown->second);
-    read.is_stale = IsStale(read, m);
+    read.is_stale = read.staleness && LacksWrite(read, m, read.asked - *read.staleness);
+    read.lacks_cause = asking.causal && LacksWrite(read, m, read.seen);
     agenda_.Push(now() + latency(), [this, read] {
       Deliver(sessions_[read.session].node, sessions_[read.session].boot,
               [this, read] { OnRelaxed(read); });
@@ -81,16 +89,14 @@ void ClusterWorld::OnRelaxed(const RelaxedRead& read) {
   if (read.serial != session.serial) return;
   const bool ignores = options_.mistake == Mistake::kIdentityIgnored;
   if (!session.reads->Accept(kRange, read.member, read.life, read.identity) && !ignores) return;
-  const bool fresh =
-      !read.staleness || options_.mistake == Mistake::kStalenessIgnored ||
-      read.asked_by_clock - internal::RelaxedReads::CompleteUntil(read.mark) <= *read.staleness;
-  if (!fresh) {  // the owner is asked
+  if (!ShowsAll(session, read)) {  // the owner is asked
     const auto owner = AnyOwner();
     if (owner) nodes_[*owner].owner->RefreshMark();
     return;
   }
   ++counts_.relaxed;
   counts_.bounded += read.staleness ? 1 : 0;
+  counts_.causal += session.causal ? 1 : 0;
   trace_.Add(now(), "relaxed", read.session, read.state.stamp.epoch, read.state.stamp.version,
              read.key + "@" + read.member.datalet);
   if (read.goes_back) {
@@ -101,6 +107,11 @@ void ClusterWorld::OnRelaxed(const RelaxedRead& read) {
     return verdict_.Fail(
         fmt::format("session {} reads {} staler than it allows", read.session, read.key));
   }
+  if (read.lacks_cause) {
+    return verdict_.Fail(fmt::format("session {} reads {} older than what it has seen depends on",
+                                     read.session, read.key));
+  }
+  NoteShown(session, read);
   session.member = read.member.datalet;
   session.shown[read.key] = read.state.stamp;
   if (options_.mistake != Mistake::kRelaxedJudgedAsSc) return;
@@ -113,9 +124,28 @@ void ClusterWorld::OnRelaxed(const RelaxedRead& read) {
   history_.push_back(std::move(operation));
 }
 
-// The state lacks a write that was acknowledged before the bound.
-bool ClusterWorld::IsStale(const RelaxedRead& read, std::size_t member) const {
-  if (!read.staleness) return false;
+bool ClusterWorld::ShowsAll(const Session& session, const RelaxedRead& read) const {
+  const Mark mark = internal::RelaxedReads::MarkOf(read.mark);
+  if (session.causal)
+    return session.token.Accepts(mark) || options_.mistake == Mistake::kCausesIgnored;
+  return !read.staleness || read.asked_by_clock - mark.time <= *read.staleness ||
+         options_.mistake == Mistake::kStalenessIgnored;
+}
+
+void ClusterWorld::NoteShown(Session& session, const RelaxedRead& read) {
+  const Mark known = internal::RelaxedReads::MarkOf(read.mark);
+  const Mark mark = options_.mistake == Mistake::kNewStatesTrusted
+                        ? Mark{.epoch = ~Epoch{0}, .time = known.time}
+                        : known;
+  session.token.OnMember(read.state.stamp, mark, Now(session.node));
+  const auto writer = writer_.find(read.state.value);
+  if (!read.state.found || writer == writer_.end()) return;
+  const TimePoint written(std::chrono::nanoseconds(history_[writer->second].call_ns));
+  session.seen = std::max(session.seen, written);
+}
+
+// The state lacks a write that was acknowledged before this time.
+bool ClusterWorld::LacksWrite(const RelaxedRead& read, std::size_t member, TimePoint before) const {
   Duration skew{};  // drift lets it grow
   for (std::uint32_t a = 0; a < options_.nodes; ++a) {
     for (std::uint32_t b = 0; b < options_.nodes; ++b) {
@@ -127,8 +157,8 @@ bool ClusterWorld::IsStale(const RelaxedRead& read, std::size_t member) const {
   if (writes == acknowledged_.end()) return false;
   return std::any_of(writes->second.begin(), writes->second.end(), [&](const Acknowledged& write) {
     const bool counts = write.by_all || write.stamp.epoch == newest_epoch_;
-    return counts && write.at < read.asked - *read.staleness - skew &&
-           read.state.stamp < write.stamp && !IsForgotten(read.key, member, write.stamp);
+    return counts && write.at < before - skew && read.state.stamp < write.stamp &&
+           !IsForgotten(read.key, member, write.stamp);
   });
 }
 

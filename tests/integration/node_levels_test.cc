@@ -70,6 +70,9 @@ TEST_CASE("the levels of a connection are read, shown and reset", "[node][member
                                              {"READ", "relaxed", "STALENESS"},
                                              {"READ", "relaxed", "STALENESS", "0"},
                                              {"READ", "relaxed", "STALENESS", "86400001"},
+                                             {"READ", "causal", "STALENESS", "5"},
+                                             {"READ", "causal", "SEEN"},
+                                             {"READ", "causal", "SEEN", "0"},
                                              {"WRITE"},
                                              {"WRITE", "0"},
                                              {"WRITE", "65"},
@@ -140,6 +143,54 @@ TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lag
   CHECK(reader.Do({"READONLY"}) == "+OK");
   CHECK(reader.Do({"GET", key}) == "$newest");
   CHECK(writer.Do({"WAIT", "x", "0"}).starts_with("-ERR syntax: WAIT"));
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("a causal read shows what its client has seen, and members answer it once they have that",
+          "[node][members][levels][sequential]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
+  const std::string key = KeyOwnedBy(nodes, 0);
+  RespClient owner(nodes.ports()[0]);
+  RespClient writer(nodes.ports()[1]);
+  RespClient reader(nodes.ports()[2]);
+  RespClient relaxed(nodes.ports()[2]);
+  const auto reads_without_owner = [&](const std::string& value) {
+    const std::string before = owner.Do({"INFO", "commandstats"});
+    const std::string got = reader.Do({"GET", key});
+    CHECK(got == value);
+    const auto gets = [](std::string_view info) {  // that the owner's node has carried out
+      const std::size_t at = info.find("cmdstat_get:");
+      return at == std::string_view::npos ? "" : info.substr(at, info.find(',', at) - at);
+    };
+    return gets(owner.Do({"INFO", "commandstats"})) == gets(before);
+  };
+  CHECK(relaxed.Do({"READONLY"}) == "+OK");
+  CHECK(writer.Do({"SET", key, "old"}) == "+OK");
+  CHECK(writer.Do({"WAIT", "3", "0"}) == ":3");
+  CHECK(reader.Do({"STOUT.LEVEL", "READ", "causal"}) == "+OK");
+  CHECK(reader.Do({"STOUT.LEVEL"}).starts_with("$READ causal SEEN 1"));
+  // The session reads faster than marks are written.
+  REQUIRE(Eventually([&] { return reads_without_owner("$old"); }));
+
+  nodes.way_to(2).Behave({.refuse = true});  // its datalet gets nothing
+  nodes.way_to(2).Cut();
+  CHECK(writer.Do({"STOUT.LEVEL", "READ", "causal"}) == "+OK");
+  CHECK(writer.Do({"SET", key, "new"}) == "+OK");
+  CHECK(relaxed.Do({"GET", key}) == "$old");
+  const std::string levels = writer.Do({"STOUT.LEVEL"});
+  CAPTURE(levels);
+  REQUIRE(levels.starts_with("$READ causal SEEN "));
+  const std::string token = levels.substr(18, levels.find(" WRITE") - 18);
+  CHECK(reader.Do({"STOUT.LEVEL", "READ", "causal", "SEEN", token}) == "+OK");
+  CHECK(reader.Do({"STOUT.LEVEL"}) == levels);
+  CHECK(reader.Do({"GET", key}) == "$new");
+  CHECK(reader.Do({"MGET", key, key + "x"}) == "[$new, (nil)]");
+  CHECK(relaxed.Do({"GET", key}) == "$old");
+
+  nodes.way_to(2).Behave({});
+  REQUIRE(Eventually([&] { return reads_without_owner("$new"); }));
+  CHECK(relaxed.Do({"GET", key}) == "$new");
   CHECK(nodes.Fault().empty());
 }
 

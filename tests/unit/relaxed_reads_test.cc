@@ -91,12 +91,47 @@ TEST_CASE("a member must show that it has what it had", "[relaxed]") {
 
 TEST_CASE("a mark shows up to which time a member has all changes", "[relaxed]") {
   const auto of = [](const std::string& mark) {
-    return RelaxedReads::CompleteUntil({.found = true, .value = mark, .stamp = {}});
+    return RelaxedReads::MarkOf({.found = true, .value = mark, .stamp = {}});
   };
-  CHECK(of(EncodeMark({.epoch = 4, .version = 9, .time = TimePoint(3s)})) == TimePoint(3s));
-  CHECK(of("4:9") == TimePoint());
-  CHECK(of("x") == TimePoint());
-  CHECK(RelaxedReads::CompleteUntil({}) == TimePoint());
+  const Mark mark{.epoch = 4, .version = 9, .time = TimePoint(3s)};
+  CHECK(of(EncodeMark(mark)) == mark);
+  CHECK(of("4:9").time == TimePoint());
+  CHECK(of("x") == Mark());
+  CHECK(RelaxedReads::MarkOf({}) == Mark());
+  CHECK(RelaxedReads::MarkOf({.found = true, .value = EncodeMark(mark), .errc = Errc::kCorrupt}) ==
+        Mark());
+}
+
+TEST_CASE("a session sees what a state may depend on", "[relaxed]") {
+  const Mark mark{.epoch = 4, .version = 9, .time = TimePoint(3s)};
+  const TimePoint now(5s);
+  const auto after = [&](Stamp stamp) {
+    CausalToken token;
+    token.OnMember(stamp, mark, now);
+    return token.seen();
+  };
+  CHECK(after({}) == TimePoint(3s));  // the key does not exist
+  CHECK(after({4, 9}) == TimePoint(3s));
+  CHECK(after({3, 70}) == TimePoint(3s));  // of a former owner
+  CHECK(after({4, 10}) == now);
+  CHECK(after({5, 1}) == now);
+
+  CausalToken token;
+  token.OnMember({4, 9}, mark, now);
+  CHECK(token.Accepts(mark));
+  CHECK_FALSE(token.Accepts({.epoch = 9, .version = 9, .time = TimePoint(2s)}));
+  CHECK_FALSE(token.Accepts({}));
+  token.Add(now);
+  CHECK_FALSE(token.Accepts(mark));
+  token.OnMember({4, 9}, mark, TimePoint(6s));  // in the same batch as a newer state
+  CHECK(token.seen() == now);
+  token.Add(TimePoint(4s));
+  CHECK(token.seen() == now);
+
+  const Mark of_all{.time = TimePoint::max()};  // a store that all nodes share
+  CHECK(token.Accepts(of_all));
+  token.OnMember({9, 9}, of_all, TimePoint(7s));
+  CHECK(token.seen() == TimePoint(7s));
 }
 
 }  // namespace

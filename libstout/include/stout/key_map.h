@@ -12,6 +12,7 @@
 #include "stout/completion.h"
 #include "stout/core/admission.h"
 #include "stout/core/batch.h"
+#include "stout/core/range_record.h"
 #include "stout/core/stats.h"
 #include "stout/core/types.h"
 #include "stout/error.h"
@@ -151,8 +152,8 @@ class KeyMap {
   /// `members`, or all that are in, or after `timeout`. It does not let changes be sent earlier.
   using CountHandler = UniqueFunction<void(ErrorCode, std::uint32_t members)>;
   virtual void Count(std::uint32_t members, Duration timeout, CountHandler handler) = 0;
-  /// A reader wants members to show soon how new their states are.
-  virtual void RefreshMark() {}
+  /// A reader wants members to show soon how new their states are. Returns the last mark.
+  virtual Mark RefreshMark() { return {}; }
 
   /// Sends all dirty keys without further delay. Completes when they are durable at all members
   /// that are in. `void(ErrorCode)`.

@@ -172,7 +172,7 @@ class ReplicatedMap final : public KeyMap {
   [[nodiscard]] bool Holds(KeyView key) const override;
   [[nodiscard]] bool Takes(const AnswerLevel& level) const override;
   void Count(std::uint32_t members, Duration timeout, CountHandler handler) override;
-  void RefreshMark() override;
+  Mark RefreshMark() override;
   void Flush(Reply done) override;
   void Drain(Reply done) override;
   void Close() override;

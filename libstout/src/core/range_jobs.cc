@@ -33,7 +33,7 @@ void RangeKeeper::OnMark(Errc errc, TimePoint now) {
   mark_barrier_ = 0;
   mark_due_ = SaturatingAdd(now, options_.mark_interval);
   if (errc != Errc::kOk) {
-    marking_ = mark_;
+    marking_ = mark_.version;
     return;
   }
   mark_change_ = ++last_attempt_;
@@ -45,9 +45,9 @@ void RangeKeeper::OnMark(Errc errc, TimePoint now) {
 void RangeKeeper::OnMarkChanged(Errc errc, TimePoint now) {
   mark_change_ = 0;
   if (errc == Errc::kOk) {
-    mark_ = marking_;
+    mark_ = {set_.epoch(), marking_, marking_at_};
   } else {  // begin again with a barrier, although nothing may have changed
-    marking_ = mark_;
+    marking_ = mark_.version;
     mark_due_ = SaturatingAdd(now, options_.walk.retry);
   }
 }

@@ -30,9 +30,13 @@ bool RelaxedReads::Accept(RangeId range, const RangeRecord::Member& member,
   return proved;
 }
 
-TimePoint RelaxedReads::CompleteUntil(const StoredState& mark) {
+Mark RelaxedReads::MarkOf(const StoredState& mark) {
   if (mark.errc != Errc::kOk || !mark.found) return {};
-  return ParseMark(mark.value).value_or(Mark()).time;
+  return ParseMark(mark.value).value_or(Mark());
+}
+
+void CausalToken::OnMember(Stamp stamp, const Mark& mark, TimePoint now) {
+  seen_ = std::max(seen_, mark.Covers(stamp) ? std::min(mark.time, now) : now);
 }
 
 }  // namespace stout::internal

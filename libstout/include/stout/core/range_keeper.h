@@ -134,8 +134,8 @@ class RangeKeeper {
   /// The record in force. It also has the members that were added, which no transaction names yet.
   [[nodiscard]] const RangeRecord& record() const { return record_; }
   [[nodiscard]] bool serving() const { return stage_ == Stage::kServing; }
-  /// Our versions up to this one are at all members that are in.
-  [[nodiscard]] Version mark() const { return mark_; }
+  /// The last mark of this owner; its version and time are zero before the first.
+  [[nodiscard]] const Mark& mark() const { return mark_; }
   /// Nothing is left to do: all wanted members are in, every state is settled.
   [[nodiscard]] bool settled() const;
 
@@ -261,7 +261,7 @@ class RangeKeeper {
   Version marking_ = 0;
   TimePoint marking_at_{};
   bool refresh_mark_ = false;
-  Version mark_ = 0;
+  Mark mark_;
 
   std::uint64_t last_attempt_ = 0;
   TimePoint next_tick_ = kNever;

@@ -90,6 +90,11 @@ struct Mark {
   Version version = 0;
   TimePoint time{};  ///< Unix time by the owner's clock; zero: not known
 
+  /// Returns true if a state with this stamp was made before `time`.
+  [[nodiscard]] bool Covers(Stamp stamp) const {
+    return time != TimePoint() && stamp <= Stamp{epoch, version};
+  }
+
   bool operator==(const Mark&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -47,9 +48,9 @@ class RelaxedReads {
   [[nodiscard]] bool Accept(RangeId range, const RangeRecord::Member& member,
                             std::string_view incarnation, const StoredState& identity);
 
-  /// Returns the Unix time up to which a member has all changes, by the state of its mark's key, in
-  /// the same batch. The clock is that of the range's owner. Zero: not known.
-  [[nodiscard]] static TimePoint CompleteUntil(const StoredState& mark);
+  /// Reads the member's mark out of the state of its key, in the same batch. A mark of time zero
+  /// shows nothing.
+  [[nodiscard]] static Mark MarkOf(const StoredState& mark);
 
   /// Chooses anew for all ranges.
   void Forget() { chosen_.clear(); }
@@ -57,6 +58,34 @@ class RelaxedReads {
  private:
   SplitMix64 random_;
   std::map<RangeId, std::string> chosen_;  // datalets
+};
+
+/// What a session with causal reads has seen. It is kept as a Unix time: the session may have seen
+/// effects of any change that was made before.
+///
+/// A member may answer it if the member has all changes until then (Mark::time). What a session is
+/// shown may depend on changes that were made before it. If the member's mark covers the state, it
+/// was made before the time of the mark. Any other state may have been made just now.
+///
+/// The clocks of the ranges' owners and of the session's node are taken to agree.
+///
+/// Owner: a session.   Threads: none of its own.   Errors: cannot fail.
+/// Paper: BespoKV (TPDS'20), per-request consistency; CLUSTER 5.5.
+class CausalToken {
+ public:
+  [[nodiscard]] TimePoint seen() const { return seen_; }
+  /// The session begins anew, with what another has seen.
+  void Set(TimePoint seen) { seen_ = seen; }
+
+  /// Returns true if a member with this mark may answer.
+  [[nodiscard]] bool Accepts(const Mark& mark) const { return mark.time >= seen_; }
+  /// The session was shown a state with this stamp by a member with this mark.
+  void OnMember(Stamp stamp, const Mark& mark, TimePoint now);
+  /// The session was shown what may depend on changes until then: by an owner, for example.
+  void Add(TimePoint seen) { seen_ = std::max(seen_, seen); }
+
+ private:
+  TimePoint seen_{};
 };
 
 }  // namespace stout::internal

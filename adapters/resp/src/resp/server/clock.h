@@ -11,4 +11,9 @@ namespace stout::resp {
   return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
 }
 
+/// Unix time.
+[[nodiscard]] inline TimePoint UnixTime() {
+  return TimePoint(std::chrono::system_clock::now().time_since_epoch());
+}
+
 }  // namespace stout::resp
