@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "http/http_options.h"
@@ -13,7 +12,7 @@
 #include "program/tenant_options.h"
 #include "server/documents.h"
 #include "server/leased_documents.h"
-#include "stout/core/policy/basic.h"
+#include "server/policy_language.h"
 #include "stout/core/registry_table.h"
 
 namespace stout::docstore {
@@ -35,14 +34,6 @@ struct Config : program::ServiceConfig {
   std::string record;           ///< File of DocumentsOptions::recorder; empty: none.
   program::TenantOptions tenants;
   bool trust_tenant_field = false;
-};
-
-/// How policies are read from text: by default those of the library.
-struct PolicyLanguage {
-  /// As MakePolicy.
-  std::optional<Policy> (*read)(std::string_view text, std::string* error) = MakePolicy;
-  /// The syntax that it reads, for the help text.
-  std::string_view (*syntax)() = PolicySyntax;
 };
 
 /// Reads the command line into `config`. Answers the exit code if the program is to end now: after

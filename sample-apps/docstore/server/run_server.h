@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/config.h"
+#include "server/policy_language.h"
 
 namespace stout::docstore {
 
