@@ -122,7 +122,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   std::shared_ptr<Application> GetApplication() const {
     return abandoned_ ? nullptr : application_;
   }
-  KeyRef Ref(KeyView key) const { return {store().PartitionOf(key), key}; }
+  internal::KeyRef Ref(KeyView key) const { return {store().PartitionOf(key), key}; }
   Ticket Keep(Reply reply);
   Reply Release(internal::Pool<Kept>::Index id);
   void Withdraw(Ticket ticket);
@@ -174,7 +174,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
 
   bool turn_scheduled_ = false;
   internal::Effects effects_;
-  std::vector<KeyRef> refs_;                                   // scratch
+  std::vector<internal::KeyRef> refs_;                         // scratch
   std::vector<std::pair<std::string, std::string>> failures_;  // keys, and why serialize threw
   internal::Pool<Kept> replies_;
   std::uint64_t last_serial_ = 0;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "stout/adapters/hash_slot.h"
+#include "stout/adapters/store_url.h"
 #include "stout/core/range_actions.h"
 
 namespace stout {
