@@ -49,6 +49,7 @@ bool NodeBatch::Add(resp::Arguments arguments) {
   request.arguments = arguments;
   Resolve(request);
   if (session_.authenticated) Transact(request);
+  if (request.command != nullptr && request.on_keys()) NoteUse(request);
   if (request.command == nullptr || !request.status.empty()) return true;
   // EXEC needs the states that WATCH brings.
   return (request.command->flags & resp::CommandFlag::kEndsBatch) == 0 &&
@@ -65,6 +66,12 @@ void NodeBatch::Resolve(Request& request) const {
   }
   if (request.command->run == nullptr) Check(request);
   request.rejected = !request.error.empty();
+}
+
+// Each use is noted once, at the client's node.
+void NodeBatch::NoteUse(const Request& request) {
+  if (request.epoch != 0 || table_ != &service_.main) return;
+  for (std::size_t i = 0; i < request.keys(); ++i) service_.hot_keys.Use(request.key(i));
 }
 
 void NodeBatch::Transact(Request& request) {

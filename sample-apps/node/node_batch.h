@@ -52,6 +52,7 @@ class NodeBatch final : public resp::Batch {
   void TakePeer(Request& request);
   void TakeForwardedExec(Request& request);
   void SetLevels(Request& request);
+  void NoteUse(const Request& request);
   void Watch(Request& request);
   void Join(std::string& out);
   void Reply(Request& request, std::string& out);

@@ -1,6 +1,9 @@
 #include "node/node_service.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -36,6 +39,13 @@ std::string NodeService::Info(resp::Arguments sections) const {
   resp::DescribeReplication(*this, text);
   resp::DescribeCpu(text);
   resp::DescribeCommands(command_stats, text);
+  if (text.Section("Hotkeys", false)) {
+    std::size_t place = 0;
+    for (const HotKeys::Key& hot : hot_keys.Hottest(10)) {
+      text.Line(fmt::format("hot_key{}", place++),
+                fmt::format("key={:?},share={:.3f}", hot.key, hot.share));
+    }
+  }
   resp::DescribeKeyspace(
       static_cast<std::uint64_t>(std::max<std::int64_t>(main.key_count.keys(), 0)), text);
   return text.Take();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "node/cluster.h"
+#include "node/hot_keys.h"
 #include "node/ranges.h"
 #include "node/table.h"
 #include "resp/server/service.h"
@@ -31,7 +32,8 @@ struct NodeService final : resp::Service {
   /// The largest value of a client that has a deadline must fit the datalet.
   [[nodiscard]] resp::CommandLimits InputLimits() const override;
 
-  Table main;  ///< the default table
+  Table main;        ///< the default table
+  HotKeys hot_keys;  ///< of the default table
   /// The other tables. Null: there can be none.
   Tables* tables = nullptr;
   /// The tenants of all connections.
