@@ -147,6 +147,7 @@ TEST_CASE("a damaged shard is down, the others serve, and once it is restored it
                                              {"STOUT.EPOCH"},
                                              {"STOUT.FENCE", "scope", "1000"},
                                              {"STOUT.BACKUP", backup},
+                                             {"STOUT.COPY"},
                                              {"STOUT.SCAN", "0", "10", "STAMPS"},
                                              {"STOUT.READ", "1", lost},
                                              {"STOUT.WRITE", "1", "", "1", "PUT", lost, "99", "v"}};

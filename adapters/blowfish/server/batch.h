@@ -14,6 +14,7 @@
 
 #include "blowfish/index/byte_range.h"
 #include "blowfish/log/log_table.h"
+#include "blowfish/server/copied_files.h"
 #include "blowfish/store/shard_search.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_options.h"
@@ -54,9 +55,15 @@ struct ScanPage {
 struct LayersChange {
   std::optional<std::size_t> layers;
 };
-/// STOUT.BACKUP
+/// STOUT.BACKUP, and STOUT.COPY without arguments
 struct BackupTarget {
   std::string temporary;  ///< The directory is made under this name.
+};
+/// STOUT.COPY file offset
+struct CopiedPiece {
+  std::size_t file = 0;  ///< its number in the list of files
+  std::uint64_t offset = 0;
+  std::string bytes;  ///< the reply
 };
 /// STOUT.FENCE
 struct NewFence {
@@ -65,7 +72,7 @@ struct NewFence {
 };
 using ParsedArguments =
     std::variant<std::monostate, OneAttribute, ByteRange, resp::SetOptions, KeySearch, ScanPage,
-                 LayersChange, BackupTarget, resp::StoutScan, NewFence>;
+                 LayersChange, BackupTarget, CopiedPiece, resp::StoutScan, NewFence>;
 /// @}
 
 /// One command of a client.
@@ -173,6 +180,8 @@ struct Batch {
   bool in_transaction = false;
   /// maximum bytes that a sub-batch may keep; beyond is an error
   std::size_t max_replies = SIZE_MAX;
+  /// The files of the connection's newest STOUT.COPY. Clear() keeps them.
+  std::vector<CopiedFile> copied;
   std::vector<Request> requests;
   std::vector<Place> order;     ///< All subrequests, those of a request in the order of its answer.
   std::vector<SubBatch> parts;  ///< By shard.

@@ -1,12 +1,15 @@
 #include "blowfish/server/connection_batch.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <exception>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <utility>
 
+#include "blowfish/server/error_of_exception.h"
 #include "blowfish/server/gather.h"
 #include "resp/server/clock.h"
 #include "stout/completion.h"
@@ -59,9 +62,12 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   {
     EpochTurn::Turn turn;
-    const ShardCommand* const last = batch_.requests.back().row;
+    Request& request = batch_.requests.back();
+    const ShardCommand* const last = request.row;
     if (last != nullptr && last->alone) turn = co_await service_.epochs.Enter();
     if (!batch_.order.empty()) co_await Dispatch();
+    if (last != nullptr && last->on_disk != nullptr && request.error.empty())
+      co_await UseDisk(request);
   }
   GatherReplies(batch_, service_, session_, out);
   CountCommands(batch_, resp::Now() - begin, service_);
@@ -69,6 +75,21 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
   // were found.
   if (out.size() / (batch_.parts.size() + 1) > service_.limits.max_replies)
     throw std::length_error("its replies are larger than --max-replies");
+}
+
+asio::awaitable<void> ConnectionBatch::UseDisk(Request& request) {
+  co_await Initiate<void()>(
+      [&](UniqueFunction<void()> done) {
+        asio::post(service_.disk, [this, &request, done = std::move(done)]() mutable {
+          try {
+            request.row->on_disk(request, batch_);
+          } catch (const std::exception&) {
+            request.error = ErrorOfException();
+          }
+          done();
+        });
+      },
+      asio::use_awaitable);
 }
 
 asio::awaitable<void> ConnectionBatch::Dispatch() {

@@ -26,6 +26,8 @@ class ConnectionBatch final : public resp::Batch {
 
  private:
   [[nodiscard]] boost::asio::awaitable<void> Dispatch();
+  // Does the request's on_disk, and waits for it.
+  [[nodiscard]] boost::asio::awaitable<void> UseDisk(Request& request);
 
   Service& service_;
   resp::Session& session_;

@@ -32,6 +32,8 @@ class Gather {
     return batch_.parts[place.shard].subrequests[place.index];
   }
   [[nodiscard]] std::size_t shards() const { return batch_.parts.size(); }
+  /// See Batch::copied.
+  [[nodiscard]] std::span<const CopiedFile> copied() const { return batch_.copied; }
 
   /// Appends the reply that one shard has made, or all.
   /// @{

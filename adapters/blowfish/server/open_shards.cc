@@ -27,9 +27,6 @@
 namespace stout::blowfish {
 namespace {
 
-constexpr const char* kNumberName = "shards";
-constexpr std::string_view kShardPrefix = "shard-";
-
 // The directory's note about its shards. It is written before the first shard is made, and again
 // when all are made: so a shard that is missing then was lost.
 struct Made {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blowfish/server/shard_memory.h"
@@ -10,6 +11,11 @@
 #include "stout/error.h"
 
 namespace stout::blowfish {
+
+/// In the directory of a server: the file with the number of its shards, and what the names of
+/// their directories begin with.
+inline constexpr const char* kNumberName = "shards";
+inline constexpr std::string_view kShardPrefix = "shard-";
 
 /// Opens the shards of a server's directory, in parallel, or creates that number of new ones there.
 /// The place of a key depends on the number of shards, so a directory keeps the number that it was

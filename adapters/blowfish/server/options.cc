@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "blowfish/server/value_limits.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
 namespace {
@@ -20,6 +22,17 @@ struct SchemaOptions {
   std::string delimiter = "|";
 };
 
+std::string ReadSource(const std::string& url, std::optional<CopyOrder>& order) {
+  Diagnostics why;
+  const auto parts = ParseStoreUrl(url, &why);
+  if (!parts) return why.message;
+  if (parts->scheme != "blowfish") return "it is not the URL of a blowfish-server";
+  auto source = BlowfishStore::ReadUrl(*parts, &why);
+  if (!source) return why.message;
+  order = CopyOrder{.directory = {}, .source = *std::move(source), .url = Redacted(url)};
+  return {};
+}
+
 void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema) {
   program::Options directory(app);
   directory.Group("Directory");
@@ -27,6 +40,12 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
       .Text("--dir", options.directory, "The directory of the shards; created if it is missing",
             "DIRECTORY")
       ->required();
+  directory.Parsed("--copy-from",
+                   "A server whose data fills the directory, which has no shards yet, before this "
+                   "server serves; that server goes on meanwhile. The password may be in "
+                   "BLOWFISH_PASSWORD in the environment instead",
+                   "blowfish://[:PASSWORD@]HOST:PORT", "",
+                   [&options](const std::string& url) { return ReadSource(url, options.copy); });
   directory
       .Count("--shards", options.shards, 1, 1024,
              "Number of shards of a new directory; each has a thread")
@@ -102,6 +121,13 @@ void AddWork(program::Options& options, ProgramOptions& program) {
 
 // Applies defaults and checks that depend on several options.
 void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& options) {
+  if (options.copy) {
+    std::string& password = options.copy->source.password;
+    const char* const hidden = std::getenv("BLOWFISH_PASSWORD");
+    if (password.empty() && hidden != nullptr) password = hidden;
+    options.copy->directory = options.directory;
+    options.copy->shards = options.shards;
+  }
   resp::CommandLimits& commands = options.server.connections.commands;
   if (app.count("--max-request") == 0) {  // a key may be as large as a value
     commands.max_request = std::max(commands.max_request,

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "blowfish/server/copy_from.h"
 #include "blowfish/server/server.h"
 #include "blowfish/store/shard.h"
 #include "program/address.h"
@@ -13,6 +14,7 @@ namespace stout::blowfish {
 struct ProgramOptions {
   ServerOptions server;
   std::string directory;
+  std::optional<CopyOrder> copy;   ///< the directory is filled with this copy first
   std::size_t shards = 0;          ///< 0: the number in the directory, or the number of processors
   ShardOptions shard;              ///< per shard: schema and text index
   bool has_schema = false;         ///< the command line has --attributes

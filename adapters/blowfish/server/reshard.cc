@@ -18,6 +18,7 @@
 #include "blowfish/file/atomic_file.h"
 #include "blowfish/file/file_error.h"
 #include "blowfish/index/shard_of.h"
+#include "blowfish/server/copy_from.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/store/shard_directory.h"
@@ -304,6 +305,7 @@ ErrorCode Reshard(const ReshardOptions& options,
     return Fail(Errc::kBadUrl, fmt::format("{}: there is no such directory", paths.from),
                 diagnostics);
   }
+  if (const auto failed = CheckNotCopying(paths.from, diagnostics)) return failed;
   ShardOptions shard{.merge_slots = options.merge_slots};
   auto from = OpenShards(paths.from, 0, shard, options.memory, diagnostics);
   if (!from) return from.error();

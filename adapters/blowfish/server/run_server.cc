@@ -17,6 +17,8 @@
 #include <thread>
 #include <utility>
 
+#include "blowfish/server/copied_files.h"
+#include "blowfish/server/copy_from.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/metrics.h"
 #include "blowfish/server/open_shards.h"
@@ -25,6 +27,7 @@
 #include "blowfish/server/run_reshard.h"
 #include "blowfish/server/server.h"
 #include "program/ending_signals.h"
+#include "program/exit_code.h"
 #include "program/process.h"
 
 namespace stout::blowfish {
@@ -92,12 +95,26 @@ int Run(ProgramOptions options) {
       std::make_shared<MergeSlots>(std::max(1U, std::thread::hardware_concurrency()));
   Diagnostics why;
   if (CheckNotResharding(options.directory, &why)) return TellFailed(why);
+  std::optional<UniqueFd> copy_lock;
+  if (options.copy) {
+    auto locked = CopyFrom(*options.copy, &why);
+    if (!locked) {
+      const int failed = TellFailed(why);
+      return locked.error() == Errc::kClosed ? program::kInterrupted : failed;
+    }
+    copy_lock = *std::move(locked);
+  } else if (CheckNotCopying(options.directory, &why)) {
+    return TellFailed(why);
+  }
   const ShardMemory memory{.budget = options.server.memory_budget,
                            .merges = merges,
                            .freeze_bytes = options.freeze_bytes,
                            .merge_bytes = options.merge_bytes};
   auto shards = OpenShards(options.directory, options.shards, options.shard, memory, &why);
   if (!shards) return TellFailed(why);
+  if (options.copy && AcceptCopy(*options.copy, *shards, &why)) return TellFailed(why);
+  copy_lock.reset();
+  RemoveCopyDirectories(options.directory);
   auto data_id = OpenDataId(options.directory, &why);
   if (!data_id) return TellFailed(why);
   boost::asio::io_context context(1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -56,8 +57,9 @@ struct Service final : resp::Service {
   NavigationStats navigation;
   std::shared_ptr<const MergeSlots> merge_slots;  ///< slots of the shards; null: they have none
   std::uint64_t memory_budget = 0;
-  BatchLimits batch_limits;  ///< limits of one STOUT.WRITE
-  std::string data_id;       ///< see OpenDataId; empty: not known
+  BatchLimits batch_limits;          ///< limits of one STOUT.WRITE
+  std::string data_id;               ///< see OpenDataId; empty: not known
+  boost::asio::thread_pool disk{1};  ///< for ShardCommand::on_disk
 };
 
 /// Returns the state that the server of a call has.

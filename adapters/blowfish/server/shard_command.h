@@ -20,6 +20,7 @@ class FanOut;
 class Gather;
 class Work;
 class Schema;
+struct Batch;
 struct Request;
 struct Slice;
 
@@ -55,6 +56,7 @@ inline constexpr std::string_view kNoSuchAttribute = "ERR no such attribute; see
 ///     connection's thread    parse      arguments  → Request::parsed
 ///                            fan_out    request    → subrequests, each for a shard
 ///     shard's worker         read, begin or slice: subrequest → answer
+///     thread of the disk     on_disk    files      → answer, for few commands
 ///     connection's thread    gather     answers    → reply
 ///
 /// If the fan-out makes no subrequest, command.run answers, or gather if there is none.
@@ -75,6 +77,9 @@ struct ShardCommand {
   bool (*slice)(Slice& slice) = nullptr;
   /// @}
 
+  /// Reads files, for which the connection's thread must not wait, once the shards have answered.
+  /// Requires kEndsBatch. An error goes to Request::error.
+  void (*on_disk)(Request& request, Batch& batch) = nullptr;
   /// Makes the reply. No subrequest has an error.
   void (*gather)(Gather& gather) = nullptr;
   /// Needs all shards, though its subrequests do not go to all of them, or `parse` does more than

@@ -1,4 +1,4 @@
-// STOUT.BACKUP: a copy of all shards, by hard links.
+// STOUT.BACKUP and STOUT.COPY: a copy of all shards, by hard links.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -7,18 +7,23 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <variant>
 
 #include "blowfish/file/atomic_file.h"
 #include "blowfish/file/file_error.h"
+#include "blowfish/server/copied_files.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/work.h"
 #include "blowfish/store/shard_directory.h"
+#include "resp/server/command_errors.h"
+#include "resp/server/integer.h"
 
 namespace stout::blowfish {
 namespace {
@@ -81,6 +86,14 @@ Step BackUp(Work& work) {
   return Step::kBegun;
 }
 
+// Returns the place of a shard that could not be linked.
+std::optional<Batch::Place> FindFailed(const Gather& gather) {
+  const auto failed = std::ranges::find_if(gather.places, [&](Batch::Place place) {
+    return gather.At(place).reply_begin < gather.At(place).reply_end;
+  });
+  return failed == gather.places.end() ? std::nullopt : std::optional(*failed);
+}
+
 ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::size_t shards,
                  Diagnostics* why) {
   if (const auto failed = NoteShards(temporary, shards, why)) return failed;
@@ -91,20 +104,73 @@ ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::s
 
 void GatherBackup(Gather& gather) {
   const std::string& temporary = gather.request.As<BackupTarget>().temporary;
-  const auto failed = std::ranges::find_if(gather.places, [&](Batch::Place place) {
-    return gather.At(place).reply_begin < gather.At(place).reply_end;
-  });
+  const auto failed = FindFailed(gather);
   Diagnostics why;
-  if (failed == gather.places.end() &&
-      !Finish(temporary, gather.request.arguments[1], gather.places.size(), &why)) {
+  if (!failed && !Finish(temporary, gather.request.arguments[1], gather.places.size(), &why)) {
     spdlog::info("backup: {} is complete", gather.request.arguments[1]);
     return gather.reply.Ok();
   }
   std::error_code left;
   fs::remove_all(temporary, left);
   if (left) spdlog::warn("backup: {} is left: remove it", temporary);
-  if (failed == gather.places.end()) return gather.reply.Error("ERR " + why.message);
+  if (!failed) return gather.reply.Error("ERR " + why.message);
   gather.Copy(*failed);
+}
+
+// STOUT.COPY, or STOUT.COPY file offset
+void ParseCopy(Request& request, const ParseContext& context) {
+  const resp::Arguments arguments = request.arguments;
+  if (arguments.size() == 1) {
+    Diagnostics why;
+    auto directory = MakeCopyDirectory(context.directory, &why);
+    if (!directory) {
+      request.error = "ERR " + why.message;
+    } else {
+      request.parsed = BackupTarget{*std::move(directory)};
+    }
+    return;
+  }
+  const auto file = resp::ParseUnsigned(arguments[1]);
+  const auto offset = arguments.size() == 3 ? resp::ParseUnsigned(arguments[2]) : std::nullopt;
+  if (file && offset) {
+    request.parsed = CopiedPiece{.file = *file, .offset = *offset, .bytes = {}};
+  } else {
+    request.error = resp::kSyntaxError;
+  }
+}
+
+void ToAllShardsIfBegun(FanOut& out) {
+  if (out.request.arguments.size() == 1) ToAllShards(out);
+}
+
+void ReadCopied(Request& request, Batch& batch) {
+  Diagnostics why;
+  if (auto* const piece = std::get_if<CopiedPiece>(&request.parsed)) {
+    if (piece->file >= batch.copied.size()) {
+      request.error = "ERR no such file: STOUT.COPY lists those of this connection";
+      return;
+    }
+    auto bytes = ReadPiece(batch.copied[piece->file], piece->offset, &why);
+    if (bytes) piece->bytes = *std::move(bytes);
+  } else {
+    batch.copied.clear();
+    auto files = TakeFiles(request.As<BackupTarget>().temporary, &why);
+    if (files) batch.copied = *std::move(files);
+  }
+  if (!why.message.empty()) request.error = "ERR " + why.message;
+}
+
+void GatherCopied(Gather& gather) {
+  if (const auto* const piece = std::get_if<CopiedPiece>(&gather.request.parsed))
+    return gather.reply.BulkString(piece->bytes);
+  if (const auto failed = FindFailed(gather)) return gather.Copy(*failed);
+  spdlog::info("copy: a client copies {} files", gather.copied().size());
+  gather.reply.ArrayHeader(gather.copied().size());
+  for (const CopiedFile& file : gather.copied()) {
+    gather.reply.ArrayHeader(2);
+    gather.reply.BulkString(file.name);
+    gather.reply.Integer(static_cast<std::int64_t>(file.size));
+  }
 }
 
 // clang-format off
@@ -114,6 +180,12 @@ constexpr ShardCommand kBackupCommands[] = {
                  "blowfish", "0.1.0", "Makes a copy of the data in a new directory of the server."},
      .parse = ParseBackup, .fan_out = ToAllShards, .begin = BackUp, .gather = GatherBackup,
      .needs_all = true},
+    {.command = {0, "stout.copy", -1, resp::CommandFlag::kAdmin | resp::CommandFlag::kEndsBatch, {},
+                 resp::CommandCategory::kDangerous, "blowfish", "0.1.0",
+                 "Lists the files of a copy that this connection has from now on, or returns a "
+                 "part of one: STOUT.COPY [file offset]."},
+     .parse = ParseCopy, .fan_out = ToAllShardsIfBegun, .begin = BackUp, .on_disk = ReadCopied,
+     .gather = GatherCopied, .needs_all = true},
 };
 // clang-format on
 
