@@ -1,18 +1,15 @@
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <exception>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "members/filled_map.h"
 #include "members/load.h"
 #include "stout/adapters/open_store.h"
 #include "stout/core/random.h"
@@ -22,9 +19,6 @@ namespace stout::bench {
 namespace {
 
 namespace asio = boost::asio;
-template <typename T>
-using MapTask = asio::awaitable<T, KeyMap::Executor>;
-constexpr auto kMapAwait = asio::as_tuple(asio::use_awaitable_t<KeyMap::Executor>{});
 
 MapTask<void> RunMapClient(const Load& load, KeyMap& map, std::uint64_t seed, TimePoint begin,
                            LoadResult& result) {
@@ -46,60 +40,29 @@ MapTask<void> RunMapClient(const Load& load, KeyMap& map, std::uint64_t seed, Ti
   }
 }
 
-// A coordinator that grants everything.
-void Grant(const RegistryChange&, ReplicatedRange::CommitHandler handler) {
-  static Revision revision = 0;
-  handler({}, {.outcome = ChangeOutcome::kDone, .revision = ++revision});
-}
-
-// Waits until all members are in.
-MapTask<void> Fill(ReplicatedMap& map) {
-  const auto [ec] = co_await map.AsyncOpen(kMapAwait);
-  if (ec) throw std::runtime_error(ec.message());
-  while (!map.Stats().settled) {
-    asio::steady_timer pause(map.get_executor(), std::chrono::milliseconds(10));
-    co_await pause.async_wait(kMapAwait);
-  }
-}
-
 }  // namespace
 
 LoadResult RunOnRocksDb(const Load& load, const std::string& directory, std::size_t members) {
   asio::io_context context(1);
   const auto work = asio::make_work_guard(context);  // the stores answer on threads of their own
   std::vector<std::unique_ptr<Store>> stores;
-  ReplicatedRange range{.range = 0, .epoch = 0, .scope = "bench/0", .commit = Grant};
+  std::vector<Store*> replicas;
   for (std::size_t i = 0; i < members; ++i) {
     Diagnostics why;
     auto store =
         OpenStore(fmt::format("rocksdb:{}/{}", directory, i), context.get_executor(), &why);
     if (!store) throw std::runtime_error(why.message);
     stores.push_back(*std::move(store));
-    const std::string name = fmt::to_string(i);
-    range.replicas.push_back({name, stores.back().get()});
-    range.want.push_back(name);
+    replicas.push_back(stores.back().get());
   }
-  range.record.value.members = {{.datalet = "0", .in = true}};
-  range.epoch = static_cast<Epoch>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                       std::chrono::system_clock::now().time_since_epoch())
-                                       .count());
-  ReplicatedMap map(context.get_executor(), std::move(range));
-  const auto rethrow = [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);
-  };
-  bool filled = false;
-  asio::co_spawn(map.get_executor(), Fill(map), [&](std::exception_ptr error) {
-    rethrow(error);
-    filled = true;
-  });
-  while (!filled) context.run_one();
+  const auto map = MakeFilledMap(context, replicas);
   LoadResult result;
   const TimePoint begin = SteadyNow();
   std::size_t left = load.clients;
   for (std::size_t i = 0; i < load.clients; ++i) {
-    asio::co_spawn(map.get_executor(), RunMapClient(load, map, i, begin, result),
+    asio::co_spawn(map->get_executor(), RunMapClient(load, *map, i, begin, result),
                    [&](std::exception_ptr error) {
-                     rethrow(error);
+                     if (error) std::rethrow_exception(error);
                      --left;
                    });
   }
