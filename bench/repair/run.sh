@@ -1,0 +1,242 @@
+#!/usr/bin/env bash
+# run.sh BIN_DIR [SIZE...]: how a member gets its data back that lost its directory: by
+# blowfish-server --copy-from, and by a fill, key by key. Measures bytes, the time until the member
+# serves and until its layers are back, and the gets of the source meanwhile.
+#
+#   SIZE      MiB of line items; by default 64 and 256
+#   --quick   4 MiB and shorter loads, to BIN_DIR/../repair-quick/
+#
+# Starts private blowfish-servers, and stops them again. Prints a table, and writes all figures to
+# bench/results/repair.json. README.md describes the method.
+set -euo pipefail
+
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
+
+if (($# == 0)) || [[ $1 == -* ]]; then
+  usage >&2
+  exit 2
+fi
+bin=$(cd "$1" && pwd)
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+results=$here/../results
+sizes=() seconds=10 rate=4000
+while (($#)); do
+  case $1 in
+    --quick) sizes=(4) seconds=2 results=$bin/../repair-quick ;;
+    -h | --help) usage && exit ;;
+    *) sizes+=("$1") ;;
+  esac
+  shift
+done
+((${#sizes[@]})) || sizes=(64 256)
+for program in jq redis-cli "$bin"/{blowfish-server,blowfish-load,repair-fill,shard-data,shard-load}; do
+  command -v "$program" >/dev/null || { echo "bench repair: no $program" >&2 && exit 1; }
+done
+mkdir -p "$results"
+
+# shellcheck source=/dev/null
+source "$here/../../sample-apps/demo/databases.sh"
+
+scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-repair.XXXXXX")
+source_process='' target_process='' load_process=''
+stop() { # VARIABLE: with the name of a process
+  [[ -z ${!1} ]] || kill "${!1}" 2>/dev/null || true
+  [[ -z ${!1} ]] || wait "${!1}" 2>/dev/null || true
+  printf -v "$1" ''
+}
+trap 'for each in load target source; do stop "${each}_process"; done; rm -rf "$scratch"' EXIT
+trap 'echo "bench repair: interrupted" >&2; exit 130' INT TERM
+
+say() { printf 'bench repair, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
+now() { echo "$EPOCHREALTIME"; }
+since() { jq -n --argjson from "$1" --argjson to "$EPOCHREALTIME" '($to - $from) * 1000 | round / 1000'; }
+
+# ask PORT SECTION FIGURE: the sum over all lines of INFO.
+ask() {
+  redis-cli -p "$1" INFO "$2" | tr ',\r' '\n' | sed 's/^shard[0-9]*://' | tr ':' '=' |
+    awk -F= -v figure="$3" '$1 == figure { sum += $2 } END { printf "%.0f", sum }'
+}
+
+await() { # WHAT COMMAND...
+  local what=$1
+  shift
+  for _ in {1..60000}; do
+    ! "$@" || return 0
+    sleep 0.01
+  done
+  echo "bench repair: $what did not happen in ten minutes" >&2
+  exit 1
+}
+compressed() { # PORT
+  local keys
+  keys=$(ask "$1" shards keys)
+  ((keys > 0)) && [[ $(ask "$1" shards compressed_records) == "$keys" ]]
+}
+layers_are_full() { # PORT
+  [[ $(ask "$1" shards layers) == $((2 * layers)) && $(ask "$1" shards filling) == 0 ]]
+}
+order_layers() { # PORT
+  redis-cli -p "$1" LAYERS 0 SET "$layers" >/dev/null
+  redis-cli -p "$1" LAYERS 1 SET "$layers" >/dev/null
+}
+
+attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus,shipdate
+attributes+=,commitdate,receiptdate,shipinstruct,shipmode,comment
+layers=3
+
+start_source() { # MiB
+  apart start_blowfish "$scratch/source" --shards 2 --attributes "$attributes" \
+    --memory-budget "$(($1 << 23))"
+  source_process=$database source_port=$blowfish_port
+  "$bin/shard-data" --size "$1MiB" --format keyed --out - 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$source_port" --drop-key --quiet --patience 600s - ||
+    { cat "$scratch/errors" >&2 && return 1; }
+  # A start with small --merge-bytes compresses what is still in the logs.
+  stop source_process
+  apart start_blowfish "$scratch/source" --memory-budget "$(($1 << 23))" --freeze-bytes 1 --merge-bytes 1
+  source_process=$database source_port=$blowfish_port
+  await 'the compression' compressed "$source_port"
+  order_layers "$source_port"
+  await 'the fill of layers' layers_are_full "$source_port"
+}
+
+start_target() { # MiB [OPTION...]
+  stop target_process
+  rm -rf "$scratch/target"
+  apart start_blowfish "$scratch/target" --memory-budget "$(($1 << 23))" "${@:2}"
+  target_process=$database target_port=$blowfish_port
+}
+copy() { start_target "$1" --copy-from "blowfish://127.0.0.1:$source_port"; }
+# Smaller merges than by default, so that most of the data is compressed when the fill ends.
+start_empty() {
+  start_target "$1" --shards 2 --attributes "$attributes" --merge-bytes "$(($1 << 16))"
+}
+fill() {
+  "$bin/repair-fill" --from "blowfish://127.0.0.1:$source_port" --to "blowfish://127.0.0.1:$target_port"
+}
+
+sent() { ask "$source_port" stats total_net_output_bytes; }
+# taken: what the target has received and sent, because an owner compares its states.
+taken() {
+  echo $(($(ask "$target_port" stats total_net_input_bytes) +
+    $(ask "$target_port" stats total_net_output_bytes)))
+}
+
+# measure_copy MiB, measure_fill MiB: without load; one line of JSON.
+measure_copy() {
+  local before bytes began serves layered result
+  before=$(sent) began=$(now)
+  copy "$1"
+  serves=$(since "$began")
+  await 'the fill of layers' layers_are_full "$target_port"
+  layered=$(since "$began")
+  bytes=$(($(sent) - before))
+  # What the owner then does, although nothing differs.
+  before=$(($(sent) + $(taken)))
+  result=$(fill)
+  jq -cn --argjson bytes "$bytes" --argjson serves "$serves" --argjson layered "$layered" \
+    --argjson moved "$(($(sent) + $(taken) - before))" --argjson fill "$result" \
+    '{bytes: $bytes, serves_s: $serves, layers_s: $layered, fill_after: ({bytes: $moved} + $fill)}'
+}
+measure_fill() {
+  local before bytes began serves layered result
+  start_empty "$1"
+  before=$(sent) began=$(now)
+  result=$(fill)
+  serves=$(since "$began")
+  # What the owner reads, and what it writes.
+  bytes=$(($(sent) - before + $(taken)))
+  order_layers "$target_port"
+  await 'the fill of layers' layers_are_full "$target_port"
+  layered=$(since "$began")
+  jq -cn --argjson bytes "$bytes" --argjson serves "$serves" --argjson layered "$layered" \
+    --argjson fill "$result" '{bytes: $bytes, serves_s: $serves, layers_s: $layered, $fill}'
+}
+
+# begin_gets MiB TIME, end_gets: gets at the source, at a fixed rate; prints their summary.
+begin_gets() {
+  "$bin/shard-load" --to "127.0.0.1:$source_port" --size "$1MiB" --operations get --csv /dev/null \
+    --json "$scratch/gets" --phase "$rate:$2" 2>"$scratch/errors" &
+  load_process=$!
+}
+end_gets() {
+  wait "$load_process" || [[ $? == 130 ]] || { cat "$scratch/errors" >&2 && return 1; }
+  load_process=''
+  jq -c '{answered_per_s, p50_ms, p99_ms, p999_ms, failed, generator_lateness_p99_ms}' "$scratch/gets"
+}
+quiet_gets() {
+  begin_gets "$1" "${seconds}s"
+  end_gets
+}
+# The target and the owner, which elsewhere are on other machines, get only processor time that the
+# source and the clients leave.
+low=$scratch/low
+mkdir "$low"
+for program in blowfish-server repair-fill; do
+  printf '#!/bin/sh\nexec nice -n 19 "%s" "$@"\n' "$bin/$program" >"$low/$program"
+done
+chmod +x "$low"/*
+
+# A copy is short, so it is repeated.
+gets_beside_copies() {
+  begin_gets "$1" 3600s
+  local end=$((SECONDS + seconds)) bin=$low
+  while ((SECONDS < end)); do copy "$1"; done
+  kill -INT "$load_process"
+  end_gets
+}
+gets_beside_fill() {
+  start_empty "$1"
+  begin_gets "$1" 3600s
+  local bin=$low
+  renice -n 19 -p "$target_process" >/dev/null
+  fill >/dev/null
+  kill -INT "$load_process"
+  end_gets
+}
+
+commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+# report: all sizes so far.
+report() {
+  jq -s --arg commit "$commit" --arg machine "$machine" --argjson rate "$rate" --argjson layers "$layers" \
+    '{gets_per_s: $rate, layers: $layers, runs: ., commit: $commit, machine: $machine}' \
+    "$scratch/runs" >"$results/repair.json"
+  jq -r 'def mb: . / 1e6 * 10 | round / 10;
+    ["MiB", "by", "MB sent", "serves_s", "layers_s", "gets p50_ms", "p99_ms", "p50 before", "p99 before"],
+    (.runs[] | . as $run | ["copy", "fill"][] | . as $by | $run[$by] as $way
+     | $run.gets["beside_" + $by] as $gets
+     | [$run.mib, $by, ($way.bytes | mb), $way.serves_s, $way.layers_s, $gets.p50_ms, $gets.p99_ms,
+        $run.gets.before.p50_ms, $run.gets.before.p99_ms]) | @tsv' "$results/repair.json" |
+    column -t -s "$(printf '\t')"
+}
+
+: >"$scratch/runs"
+for size in "${sizes[@]}"; do
+  say "filling a source with $size MiB"
+  start_source "$size"
+  compressed_bytes=$(ask "$source_port" shards compressed_bytes)
+  say "copying"
+  measure_copy "$size" >"$scratch/by_copy"
+  say "gets without and beside copies"
+  quiet_gets "$size" >"$scratch/before"
+  gets_beside_copies "$size" >"$scratch/beside_copy"
+  say "filling key by key"
+  measure_fill "$size" >"$scratch/by_fill"
+  say "gets beside a fill"
+  gets_beside_fill "$size" >"$scratch/beside_fill"
+  stop target_process
+  stop source_process
+  rm -rf "$scratch"/{source,target}
+  jq -cn --argjson size "$size" --argjson compressed "$compressed_bytes" --slurpfile copy "$scratch/by_copy" \
+    --slurpfile fill "$scratch/by_fill" --slurpfile before "$scratch/before" \
+    --slurpfile beside_copy "$scratch/beside_copy" --slurpfile beside_fill "$scratch/beside_fill" \
+    '$copy[0] as $copy | $fill[0] as $fill
+     | {mib: $size, compressed_bytes: $compressed, $copy, $fill,
+      gets: {before: $before[0], beside_copy: $beside_copy[0], beside_fill: $beside_fill[0]},
+      ratios: {bytes: ($fill.bytes / $copy.bytes), serves: ($fill.serves_s / $copy.serves_s),
+               layers: ($fill.layers_s / $copy.layers_s)} | map_values(. * 100 | round / 100)}' \
+    >>"$scratch/runs"
+  report
+done
