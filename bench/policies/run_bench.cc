@@ -10,11 +10,11 @@
 
 #include "load/command_line.h"
 #include "load/json.h"
-#include "load/progress_line.h"
 #include "policies/bench_options.h"
 #include "policies/report.h"
 #include "program/command_line.h"
 #include "program/interrupt.h"
+#include "program/progress_line.h"
 
 namespace stout::bench {
 namespace {
@@ -35,7 +35,7 @@ void TellHowLong(const BenchProgram& program, const BenchOptions& options) {
 std::vector<Setting> MeasureWithProgress(const BenchProgram& program, const BenchOptions& options,
                                          const std::atomic<bool>& interrupted) {
   TellHowLong(program, options);
-  const ProgressLine progress(program.name);
+  const program::ProgressLine progress(program.name);
   std::size_t trials = 0;
   return Measure(
       options, program.run_trial,

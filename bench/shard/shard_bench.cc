@@ -10,9 +10,9 @@
 
 #include "load/command_line.h"
 #include "load/json.h"
-#include "load/progress_line.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "program/progress_line.h"
 #include "shard/comparison.h"
 #include "shard/data_options.h"
 #include "shard/kinds.h"
@@ -82,7 +82,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
 }
 
 Comparison CompareWithProgress(const CompareOptions& options) {
-  const ProgressLine progress("shard-bench");
+  const program::ProgressLine progress("shard-bench");
   return Compare(options, [&](const std::string& step) { progress.Step(step); });
 }
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "load/command_line.h"
-#include "load/progress_line.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "program/progress_line.h"
 #include "shard/data_options.h"
 #include "shard/delimited_file.h"
 #include "shard/kinds.h"
@@ -74,7 +74,7 @@ std::ofstream Create(const std::string& file) {
 
 Written WriteWithProgress(RecordSource& records, const Command& command, std::ostream& lines,
                           std::ostream* keys) {
-  const ProgressLine progress("shard-data");
+  const program::ProgressLine progress("shard-data");
   return WriteLines(records, command.format, lines, keys, [&](const Written& written) {
     progress.Show(fmt::format("{} records, {} %", written.records,
                               100 * written.value_bytes / command.data.bytes));

@@ -9,9 +9,9 @@
 
 #include "load/command_line.h"
 #include "load/json.h"
-#include "load/progress_line.h"
 #include "program/command_line.h"
 #include "program/interrupt.h"
+#include "program/progress_line.h"
 #include "stores/compare_options.h"
 #include "stores/comparison.h"
 #include "stores/comparison_json.h"
@@ -21,7 +21,7 @@ namespace {
 
 std::vector<Comparison> CompareWithProgress(const CompareOptions& options,
                                             const std::atomic<bool>& interrupted) {
-  const ProgressLine progress("store-bench");
+  const program::ProgressLine progress("store-bench");
   std::size_t trials = 0;
   return Compare(
       options,

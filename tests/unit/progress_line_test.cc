@@ -1,6 +1,4 @@
-// The output of a bench while it runs, if stderr is not a terminal.
-
-#include "load/progress_line.h"
+#include "program/progress_line.h"
 
 #include <array>
 #include <cstdio>
@@ -8,10 +6,10 @@
 
 #include "tests/support/catch.h"
 
-namespace stout::bench {
+namespace stout::program {
 namespace {
 
-TEST_CASE("where there is no terminal, steps are lines and all else is nothing", "[bench]") {
+TEST_CASE("where there is no terminal, steps are lines and all else is nothing", "[program]") {
   std::FILE* const file = std::tmpfile();
   REQUIRE(file != nullptr);
   {
@@ -30,4 +28,4 @@ TEST_CASE("where there is no terminal, steps are lines and all else is nothing",
 }
 
 }  // namespace
-}  // namespace stout::bench
+}  // namespace stout::program

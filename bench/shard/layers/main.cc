@@ -12,9 +12,9 @@
 
 #include "load/command_line.h"
 #include "load/json.h"
-#include "load/progress_line.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "program/progress_line.h"
 #include "shard/data_options.h"
 #include "shard/layers/layer_costs.h"
 #include "shard/lineitem.h"
@@ -110,7 +110,7 @@ void Print(const LayerCosts& costs, std::uint64_t raw_bytes) {
 }
 
 LayerCosts Measure(const Command& command, const Oracle& oracle) {
-  const ProgressLine progress("shard-layers");
+  const program::ProgressLine progress("shard-layers");
   progress.Step("building");
   OracleRecords records(oracle);
   const auto store = BuildStore(records, command.scratch + "/shard-layers");

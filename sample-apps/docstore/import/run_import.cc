@@ -1,7 +1,6 @@
 #include "import/run_import.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -23,6 +22,7 @@
 #include "program/command_line.h"
 #include "program/interrupt.h"
 #include "program/options.h"
+#include "program/progress_line.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
@@ -88,25 +88,6 @@ std::optional<std::string> ReadFile(const fs::path& file) {
   return bytes;
 }
 
-// A line on the terminal that is overwritten; nothing if stderr is no terminal.
-class Progress {
- public:
-  void Show(const Totals& totals) {
-    const auto now = steady_clock::now();
-    if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) return;
-    shown_ = now;
-    fmt::print(stderr, "\r{} documents, {} sections, {:.1f} MiB", totals.documents, totals.sections,
-               static_cast<double>(totals.bytes) / kMiB);
-  }
-  void Clear() const {
-    if (terminal_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  const bool terminal_ = isatty(STDERR_FILENO) != 0;
-  steady_clock::time_point shown_{};
-};
-
 class Import {
  public:
   Import(const Arguments& arguments, Uploader& uploader)
@@ -127,7 +108,7 @@ class Import {
   }
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
-  void EndProgress() const { progress_.Clear(); }
+  void EndProgress() const { progress_.Show(""); }
 
  private:
   static bool Skip(std::uint64_t& count) {
@@ -141,16 +122,25 @@ class Import {
       if (!uploader_.Put({document, section.name, std::string(section.text)})) return false;
       ++totals_.sections;
       totals_.bytes += section.text.size();
-      progress_.Show(totals_);
+      ShowProgress();
     }
     return true;
+  }
+
+  void ShowProgress() {
+    const auto now = steady_clock::now();
+    if (now - shown_ < std::chrono::milliseconds(100)) return;
+    shown_ = now;
+    progress_.Show(fmt::format("{} documents, {} sections, {:.1f} MiB", totals_.documents,
+                               totals_.sections, static_cast<double>(totals_.bytes) / kMiB));
   }
 
   const Arguments& arguments_;
   Uploader& uploader_;
   DocumentIds ids_;
   Totals totals_;
-  Progress progress_;
+  program::ProgressLine progress_{"docstore-import"};
+  steady_clock::time_point shown_{};
 };
 
 void PrintSummary(const Totals& totals, const Uploader::Totals& sent, double seconds) {

@@ -2,7 +2,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <string>
 #include <string_view>
+
+#include "program/progress_line.h"
 
 namespace stout::sim::internal {
 
@@ -12,9 +15,6 @@ class Progress {
  public:
   /// Owner: `to` must outlive it.
   Progress(std::FILE* to, std::string_view what);
-  ~Progress();  ///< Takes the line away.
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
 
   /// `share` of the work is done, 0 to 1.
   void Show(double share);
@@ -22,10 +22,8 @@ class Progress {
  private:
   using WallClock = std::chrono::steady_clock;
 
-  std::FILE* to_;
-  std::string_view what_;
-  bool terminal_;
-  bool shown_ = false;
+  program::ProgressLine line_;
+  std::string what_;
   WallClock::time_point start_ = WallClock::now();
   WallClock::time_point next_;
 };

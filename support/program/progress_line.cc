@@ -1,11 +1,11 @@
-#include "load/progress_line.h"
+#include "program/progress_line.h"
 
 #include <fmt/format.h>
 
-namespace stout::bench {
+namespace stout::program {
 
 void ProgressLine::Show(std::string_view text) const {
-  if (terminal_) fmt::print(to_, "\r{:78}\r{}", "", text);
+  if (terminal_) fmt::print(to_, "\r\x1b[K{}", text);
 }
 
 void ProgressLine::Step(std::string_view text) const {
@@ -13,4 +13,4 @@ void ProgressLine::Step(std::string_view text) const {
   fmt::print(to_, "{}: {}\n", program_, text);
 }
 
-}  // namespace stout::bench
+}  // namespace stout::program
