@@ -150,11 +150,12 @@ TEST_CASE("resp: an error without arguments", "[resp]") {
 
 TEST_CASE("resp: who is refused, and who may come again", "[resp]") {
   for (const char* text : {"NOAUTH Authentication required.", "WRONGPASS invalid", "NOPERM no",
-                           "ERR DB index is out of range", "ERR invalid password"}) {
+                           "ERR DB index is out of range", "ERR invalid password", "ERR BUSY",
+                           "BUSYKEY there is one"}) {
     CHECK(RefusesUs(Text(Kind::kError, text)));
   }
   for (const char* text : {"LOADING Redis is loading", "BUSY Redis is busy", "MASTERDOWN Link",
-                           "ERR max number of clients reached"}) {
+                           "TRANSIENT x", "ERR max number of clients reached"}) {
     CHECK_FALSE(RefusesUs(Text(Kind::kError, text)));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -24,7 +25,15 @@ namespace asio = boost::asio;
 
 Outcome Lost(std::string why) { return {.errc = Errc::kUnknown, .message = std::move(why)}; }
 
-bool IsReplica(const Reply& reply) { return reply.code() == "READONLY"; }
+std::string Describe(const boost::system::error_code& ec) {
+  return ec == asio::error::eof ? "the server closed the connection" : ec.message();
+}
+
+// Returns true if the connection is of no more use. Another server may have taken this one's place,
+// and perhaps its name. A server with too many clients says so unasked, and replies to no command.
+bool EndsConnection(const Reply& reply) {
+  return reply.code() == "READONLY" || IsTooManyClients(reply);
+}
 
 // Returns true for errors that occur in normal operation and are handled.
 bool IsOrdinary(const Reply& reply) {
@@ -121,8 +130,7 @@ asio::awaitable<std::string> Connection::Reach() {
 asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
   Outcome outcome = co_await Within(peer_->timeout, Exchange(commands));
   Report(outcome);
-  // Another server may have taken this one's place, and perhaps its name.
-  if (outcome.errc != Errc::kOk || Any(outcome, IsReplica)) Drop();
+  if (outcome.errc != Errc::kOk || Any(outcome, EndsConnection)) Drop();
   co_return outcome;
 }
 
@@ -177,13 +185,14 @@ asio::awaitable<Outcome> Connection::Answers(std::size_t count) {
       outcome.replies.push_back(*std::move(reply));
       continue;
     }
-    if (!reader_.error().empty()) co_return lost(std::string(reader_.error()));
+    outcome.malformed = !reader_.error().empty();
+    if (outcome.malformed) co_return lost(std::string(reader_.error()));
     if (tls_) {
       std::tie(failed, size) = co_await tls_->Read(input_);
     } else {
       std::tie(failed, size) = co_await socket_.async_read_some(asio::buffer(input_), kNoThrow);
     }
-    if (failed) co_return lost(failed.message());
+    if (failed) co_return lost(Describe(failed));
     reader_.Feed({input_.data(), size});
   }
   // It would be taken for the answer to the next command, as these may be to earlier ones.
@@ -200,6 +209,7 @@ asio::awaitable<Outcome> Connection::Within(Duration timeout, asio::awaitable<Ou
   });
   Outcome outcome = co_await std::move(work);
   if (late_ && outcome.errc != Errc::kOk) {
+    outcome.late = true;
     outcome.message = fmt::format("no answer within {} ms", timeout / std::chrono::milliseconds(1));
   }
   co_return outcome;

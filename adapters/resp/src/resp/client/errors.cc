@@ -10,9 +10,9 @@ namespace {
 using namespace std::string_view_literals;
 
 // Codes of states that a server passes through.
-constexpr std::array kPassing = {"LOADING"sv,    "BUSY"sv,      "MASTERDOWN"sv, "CLUSTERDOWN"sv,
-                                 "TRYAGAIN"sv,   "MISCONF"sv,   "OOM"sv,        "READONLY"sv,
-                                 "NOREPLICAS"sv, "UNKILLABLE"sv};
+constexpr std::array kPassing = {"LOADING"sv,    "BUSY"sv,       "MASTERDOWN"sv, "CLUSTERDOWN"sv,
+                                 "TRYAGAIN"sv,   "MISCONF"sv,    "OOM"sv,        "READONLY"sv,
+                                 "NOREPLICAS"sv, "UNKILLABLE"sv, "TRANSIENT"sv};
 
 constexpr std::string_view kTooManyClients = "ERR max number of clients reached";
 constexpr std::string_view kProtocolLimit = "ERR Protocol error:";
@@ -21,8 +21,10 @@ constexpr std::string_view kProtocolLimit = "ERR Protocol error:";
 
 bool RefusesUs(const Reply& error) {
   return std::find(kPassing.begin(), kPassing.end(), error.code()) == kPassing.end() &&
-         error.text != kTooManyClients;
+         !IsTooManyClients(error);
 }
+
+bool IsTooManyClients(const Reply& error) { return error.text == kTooManyClients; }
 
 Errc Classify(const Reply& error) {
   return error.text.starts_with(kProtocolLimit) ? Errc::kTooLarge : Errc::kTransient;

@@ -7,9 +7,12 @@
 
 namespace stout::resp {
 
-// Returns true if an answer to the greeting is a final refusal: wrong password, no permission, no
-// such database. Other errors pass: the server loads its data, or a script keeps it busy.
+// Returns true if an error is final. For the greeting: wrong password, no permission, no such
+// database. Other errors pass: the server loads its data, or a script keeps it busy.
 [[nodiscard]] bool RefusesUs(const Reply& error);
+
+// Returns true if the server has no connection left for us. It says so before we ask.
+[[nodiscard]] bool IsTooManyClients(const Reply& error);
 
 // Returns the outcome of a write that the server answered with an error, and so did not execute:
 // kTooLarge beyond a limit of its protocol, otherwise kTransient.
