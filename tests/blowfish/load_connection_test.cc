@@ -8,15 +8,16 @@
 #include <csignal>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "blowfish/load/answer.h"
 #include "blowfish/load/loader.h"
 #include "load_scripted_server.h"
 #include "load_servers.h"
+#include "resp/client/connection.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
@@ -278,6 +279,34 @@ TEST_CASE("a server that has too many clients is tried again", "[load]") {
   CHECK(memory.records == AsRecords(input));
 }
 
+// Goal: such a server says so before it is asked, so its reply must not shift those to commands.
+TEST_CASE("a connection ends with the reply that there are too many clients", "[load]") {
+  asio::io_context context(1);
+  ScriptedServer server(context, [](const CommandWords&) { return "+OK\r\n"; });
+  server.Greet("-ERR max number of clients reached\r\n");
+  const resp::Peer peer{
+      .name = "server",
+      .address = {.host = "127.0.0.1", .port = static_cast<std::uint16_t>(server.port())},
+      .timeout = std::chrono::minutes(1),
+      .connect_timeout = std::chrono::minutes(1),
+      .reports = false};
+  resp::Connection connection(std::make_shared<resp::Peer>(peer), context.get_executor());
+  resp::Commands command;
+  command.Add({"PING"});
+  std::vector<std::string> replies;
+  const auto talk = [&]() -> asio::awaitable<void> {
+    for (int i = 0; i < 2 && !connection.Usable(); ++i) {
+      (void)co_await connection.Open();
+      const resp::Outcome outcome = co_await connection.Run(command);
+      for (const resp::Reply& reply : outcome.replies) replies.push_back(reply.text);
+    }
+    server.Close();
+  };
+  asio::co_spawn(context, talk(), asio::detached);
+  context.run();
+  CHECK(replies == Strings{"ERR max number of clients reached", "OK"});
+}
+
 constexpr auto kShort = std::chrono::milliseconds(300);
 
 TEST_CASE("a record does not wait for ever for others to go with it", "[load]") {
@@ -338,17 +367,6 @@ TEST_CASE("what is no such server is found out", "[load]") {
   scripted.Run({{"a", "1"}});
   CHECK_FALSE(scripted.load.finished());
   CHECK(scripted.gave_up() == "the server is neither a blowfish-server nor a Redis; check --to");
-}
-
-TEST_CASE("answers are told apart by their first word", "[load]") {
-  CHECK(Classify("+OK") == Answer::kDone);
-  CHECK(Classify("-BUSY Redis is busy") == Answer::kAgain);
-  CHECK(Classify("-ERR max number of clients reached") == Answer::kAgain);
-  CHECK(Classify("-ERR BUSY") == Answer::kRefused);
-  CHECK(Classify("-BUSYKEY there is one") == Answer::kRefused);
-  CHECK(Classify("-NOAUTH Authentication required.") == Answer::kForbidden);
-  CHECK(Classify(":1") == Answer::kNonsense);
-  CHECK(Classify("") == Answer::kNonsense);
 }
 
 }  // namespace

@@ -1,9 +1,6 @@
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "blowfish/load/progress.h"
-#include "load_text.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {
@@ -32,19 +29,6 @@ TEST_CASE("the totals are one line", "[load]") {
   CHECK(FormatTotals({.records = 1500, .bytes = 2'500'000, .seconds = 10}) ==
         "1500 records, 2.5 MB in 10.0 s: 0.2 MB/s, 150 records/s");
   CHECK(FormatTotals({}) == "0 records, 0.0 MB in 0.0 s: 0.0 MB/s, 0 records/s");
-}
-
-TEST_CASE("who is no terminal gets lines, and the quiet get none", "[load]") {
-  TextFile text;
-  {
-    ProgressDisplay display(text.file(), true);
-    display.Show({.records = 5});
-    display.Print("a line");
-    ProgressDisplay quiet(text.file(), false);
-    quiet.Show({.records = 6});
-    quiet.Print("another");
-  }
-  CHECK(text.text() == "5 records     0.0 MB/s  0 records/s\na line\nanother\n");
 }
 
 }  // namespace

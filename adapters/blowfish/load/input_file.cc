@@ -13,13 +13,12 @@
 namespace stout::blowfish {
 namespace {
 
-constexpr std::string_view kStandardInput = "-";
 constexpr std::size_t kPackedBytes = std::size_t{128} << 10;  // zstd's blocks are no longer
 
 }  // namespace
 
 Result<InputFile> InputFile::Open(const std::string& path, Diagnostics* diagnostics) {
-  const bool standard = path == kStandardInput;
+  const bool standard = path == "-";
   // A copy of the standard input's, for this one will be closed.
   UniqueFd fd(standard ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                        : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -33,10 +32,6 @@ Result<InputFile> InputFile::Open(const std::string& path, Diagnostics* diagnost
   return file;
 }
 
-Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostics) {
-  return is_packed_ ? ReadPacked(out, diagnostics) : ReadRaw(out, diagnostics);
-}
-
 Result<std::size_t> InputFile::ReadRaw(std::span<char> out, Diagnostics* diagnostics) {
   ssize_t size;
   do {
@@ -47,33 +42,33 @@ Result<std::size_t> InputFile::ReadRaw(std::span<char> out, Diagnostics* diagnos
   return static_cast<std::size_t>(size);
 }
 
-Result<std::size_t> InputFile::ReadPacked(std::span<char> out, Diagnostics* diagnostics) {
-  if (!packed_) {
-    packed_ = std::make_unique<Packed>();
-    packed_->buffer.resize(kPackedBytes);
+Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostics) {
+  if (!is_packed_) return ReadRaw(out, diagnostics);
+  if (!unpacker_) {
+    unpacker_ = std::make_unique<unpack::ZstdUnpacker>();
+    buffer_.resize(kPackedBytes);
   }
-  unpack::Unpacker& unpacker = packed_->unpacker;
   for (;;) {
     // Also where nothing is left of the input: of it, there may be more to say than had room.
-    const std::size_t size = unpacker.Unpack(packed_->rest, out);
-    if (!unpacker.error().empty()) {
+    const std::size_t size = unpacker_->Unpack(packed_, out);
+    if (!unpacker_->error().empty()) {
       return Fail(Errc::kCorrupt,
                   fmt::format("{}: cannot unpack byte {}: {}; see `zstd -t`", name_,
-                              position_ - packed_->rest.size(), unpacker.error()),
+                              position_ - packed_.size(), unpacker_->error()),
                   diagnostics);
     }
     if (size > 0) return size;
-    if (!packed_->rest.empty()) continue;
-    const Result<std::size_t> read = ReadRaw(packed_->buffer, diagnostics);
+    if (!packed_.empty()) continue;
+    const Result<std::size_t> read = ReadRaw(buffer_, diagnostics);
     if (!read) return read.error();
-    if (*read == 0 && !unpacker.at_end_of_frame()) {
+    if (*read == 0 && !unpacker_->at_end_of_frame()) {
       return Fail(
           Errc::kCorrupt,
           fmt::format("{}: ends within a zstd frame, so it is incomplete; copy it again", name_),
           diagnostics);
     }
     if (*read == 0) return std::size_t{0};
-    packed_->rest = std::string_view(packed_->buffer).substr(0, *read);
+    packed_ = std::string_view(buffer_).substr(0, *read);
   }
 }
 

@@ -36,23 +36,19 @@ class InputFile {
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:
-  struct Packed {
-    unpack::ZstdUnpacker unpacker;
-    std::string buffer;
-    std::string_view rest{};  // packed part of the buffer
-  };
-
   InputFile(std::string name, UniqueFd fd, bool packed)
       : name_(std::move(name)), fd_(std::move(fd)), is_packed_(packed) {}
   [[nodiscard]] Result<std::size_t> ReadRaw(std::span<char> out, Diagnostics* diagnostics);
-  [[nodiscard]] Result<std::size_t> ReadPacked(std::span<char> out, Diagnostics* diagnostics);
 
   std::string name_;
   UniqueFd fd_;
   std::optional<std::uint64_t> size_;
   std::uint64_t position_ = 0;
   bool is_packed_;
-  std::unique_ptr<Packed> packed_;  // Once it is read: many files may be open.
+  // Once it is read, because many files may be open.
+  std::unique_ptr<unpack::ZstdUnpacker> unpacker_;
+  std::string buffer_;
+  std::string_view packed_;  // rest of the buffer
 };
 
 }  // namespace stout::blowfish

@@ -1,46 +1,35 @@
 #include "blowfish/load/line_cutter.h"
 
 #include <cstring>
+#include <utility>
 
 namespace stout::blowfish {
 
-std::span<char> LineCutter::Prepare(std::size_t size) {
-  if (buffer_.size() - end_ < size) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    searched_ -= begin_;
-    end_ -= begin_;
-    begin_ = 0;
-    if (buffer_.size() - end_ < size) buffer_.resize(end_ + size);
-  }
-  return {buffer_.data() + end_, size};
-}
-
 std::optional<LineCutter::Line> LineCutter::Next() {
-  const char* const from = buffer_.data() + searched_;
-  if (const void* const newline = std::memchr(from, '\n', end_ - searched_)) {
-    return Take(static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()));
+  const std::span<char> unread = buffer_.unread();
+  const void* const newline =
+      std::memchr(unread.data() + searched_, '\n', unread.size() - searched_);
+  if (newline != nullptr) {
+    return Take(static_cast<std::size_t>(static_cast<const char*>(newline) - unread.data()), 1);
   }
-  searched_ = end_;
-  if (end_ - begin_ > max_line_) {
+  searched_ = unread.size();
+  if (searched_ > max_line_) {
+    buffer_.Consume(std::exchange(searched_, 0));
     skipping_ = true;
-    begin_ = end_;
   }
   return std::nullopt;
 }
 
-LineCutter::Line LineCutter::Take(std::size_t newline) {
-  Line line{.text = {buffer_.data() + begin_, newline - begin_}};
-  if (skipping_ || line.text.size() > max_line_) line = {.too_long = true};
-  skipping_ = false;
-  begin_ = searched_ = newline + 1;
-  return line;
+std::optional<LineCutter::Line> LineCutter::Finish() {
+  if (!skipping_ && buffer_.unread().empty()) return std::nullopt;
+  return Take(buffer_.unread().size(), 0);
 }
 
-std::optional<LineCutter::Line> LineCutter::Finish() {
-  const bool rest = skipping_ || begin_ < end_;
-  std::optional<Line> line;
-  if (rest) line = Take(end_);
-  begin_ = searched_ = end_ = 0;
+LineCutter::Line LineCutter::Take(std::size_t size, std::size_t ending) {
+  Line line{.text = {buffer_.unread().data(), size}};
+  if (std::exchange(skipping_, false) || size > max_line_) line = {.too_long = true};
+  buffer_.Consume(size + ending);
+  searched_ = 0;
   return line;
 }
 

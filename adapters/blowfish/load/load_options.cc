@@ -27,10 +27,6 @@ constexpr const char* kFooter =
 constexpr std::size_t kMostColumn = 65536;
 constexpr std::size_t kMostLine = std::size_t{512} << 20;  // Redis takes no longer strings
 
-[[noreturn]] void Reject(const std::string& flag, const std::string& why) {
-  throw CLI::ValidationError(flag, why);
-}
-
 void AddDestination(program::Options& options, LoaderOptions& loader) {
   options.Peer("--to", loader.server, "The server");
   options.PasswordFile("--password-file", loader.password,
@@ -44,20 +40,17 @@ void AddDestination(program::Options& options, LoaderOptions& loader) {
                "Gives up if a connection makes no progress for this time");
 }
 
-void AddSplitting(CLI::App& app, SplitOptions& options) {
-  app.add_option_function<std::string>(
-         "--delimiter",
-         [&options](const std::string& text) {
-           const std::string byte = text == "\\t" ? "\t" : text;
-           if (byte.size() != 1 || byte == "\n") {
-             Reject("--delimiter",
-                    fmt::format("'{}' is not one byte other than a newline; \\t is a tab", text));
-           }
-           options.delimiter = byte.front();
-         },
-         "The byte between columns; \\t is a tab")
-      ->type_name("CHAR")
-      ->default_str(std::string(1, options.delimiter));
+void AddSplitting(CLI::App& app, program::Options& parsed, SplitOptions& options) {
+  parsed.Parsed("--delimiter", "The byte between columns; \\t is a tab", "CHAR",
+                std::string(1, options.delimiter), [&options](const std::string& text) {
+                  const std::string byte = text == "\\t" ? "\t" : text;
+                  if (byte.size() != 1 || byte == "\n") {
+                    return fmt::format("'{}' is not one byte other than a newline; \\t is a tab",
+                                       text);
+                  }
+                  options.delimiter = byte.front();
+                  return std::string();
+                });
   CLI::Option* const key =
       app.add_option("--key", options.key_columns,
                      "Columns that form the key, joined by the delimiter; the first column is 1")
@@ -77,17 +70,17 @@ void AddSplitting(CLI::App& app, SplitOptions& options) {
       ->excludes(drop);
 }
 
-void CheckColumns(std::vector<std::size_t> columns) {
+std::string Check(const LoadOptions& options) {
+  std::vector<std::size_t> columns = options.split.key_columns;
   std::sort(columns.begin(), columns.end());
   const auto twice = std::adjacent_find(columns.begin(), columns.end());
-  if (twice != columns.end())
-    Reject("--key", fmt::format("column {} appears twice: give each column once", *twice));
-}
-
-void CheckFiles(const std::vector<std::string>& files) {
-  if (std::count(files.begin(), files.end(), "-") > 1) {
-    Reject("FILE", "stdin ('-') can be read only once: give it once");
+  if (twice != columns.end()) {
+    return fmt::format("--key: column {} appears twice: give each column once", *twice);
   }
+  if (std::count(options.files.begin(), options.files.end(), "-") > 1) {
+    return "FILE: stdin ('-') can be read only once: give it once";
+  }
+  return {};
 }
 
 }  // namespace
@@ -99,22 +92,17 @@ std::variant<LoadOptions, ExitCode> ParseLoadOptions(int argc, const char* const
   CLI::App app(kDescription, "blowfish-load");
   app.footer(kFooter);
   app.add_option("FILE", options.files, "Files to load, in this order")->required()->type_name("");
-  program::Options destination(app);
-  AddDestination(destination, options.loader);
-  AddSplitting(app, options.split);
-  program::Options more(app);
-  more.Flag("--skip-header", options.skip_header, "Skip the first line of each file");
-  more.Count("--skip-lines", options.skip_lines, 0, program::kNoMax,
-             "Skip this number of lines, counted through all files: continues an earlier load");
-  more.Bytes("--max-line", options.max_line, 1, kMostLine,
-             "Longest line; a longer one is an error");
-  more.Flag("--quiet", options.quiet, "Print only errors, and how to continue after them");
-  more.Flag("--dry-run", options.dry_run, "Read and check everything, and send nothing");
-  const auto end = program::ReadArguments(app, argc, argv, [&options] {
-    CheckColumns(options.split.key_columns);
-    CheckFiles(options.files);
-    return std::string();
-  });
+  program::Options parsed(app);
+  AddDestination(parsed, options.loader);
+  AddSplitting(app, parsed, options.split);
+  parsed.Flag("--skip-header", options.skip_header, "Skip the first line of each file");
+  parsed.Count("--skip-lines", options.skip_lines, 0, program::kNoMax,
+               "Skip this number of lines, counted through all files: continues an earlier load");
+  parsed.Bytes("--max-line", options.max_line, 1, kMostLine,
+               "Longest line; a longer one is an error");
+  parsed.Flag("--quiet", options.quiet, "Print only errors, and how to continue after them");
+  parsed.Flag("--dry-run", options.dry_run, "Read and check everything, and send nothing");
+  const auto end = program::ReadArguments(app, argc, argv, [&options] { return Check(options); });
   if (end) return *end;
   return options;
 }

@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "blowfish/load/loader_options.h"
+#include "blowfish/load/loader.h"
 #include "blowfish/load/record_splitter.h"
 #include "program/exit_code.h"
 

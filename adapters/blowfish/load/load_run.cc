@@ -3,29 +3,29 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blowfish/load/input_file.h"
 #include "blowfish/load/line_cutter.h"
-#include "blowfish/load/line_places.h"
 #include "blowfish/load/loader.h"
 #include "blowfish/load/progress.h"
 #include "blowfish/load/record_splitter.h"
+#include "program/ending_signals.h"
+#include "program/progress_line.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
@@ -52,17 +52,15 @@ class LoadRun {
   LoadRun(const LoadOptions& options, std::FILE* out, std::FILE* err)
       : options_(options),
         out_(out),
-        display_(err, !options.quiet),
+        err_(err),
+        bar_("", err),
         splitter_(options.split),
-        signals_(context_, SIGINT, SIGTERM),
-        tick_(context_),
-        waiting_(context_),
         loader_(context_.get_executor(), options.loader,
                 {.refused = [this](std::uint64_t line,
                                    std::string_view error) { CountError(line, error); },
                  .trouble =
                      [this](std::string_view trouble) {
-                       display_.Print(fmt::format("blowfish-load: {}; trying again", trouble));
+                       Complain(fmt::format("{}; trying again", trouble));
                      }}) {}
 
   ExitCode Run();
@@ -73,32 +71,41 @@ class LoadRun {
   [[nodiscard]] asio::awaitable<void> LoadFile(InputFile& file);
   // Until something can be read, or reading is to end.
   [[nodiscard]] asio::awaitable<void> WaitForBytes(const InputFile& file);
-  [[nodiscard]] asio::awaitable<void> TakeLine(const LineCutter::Line& line, bool header);
+  // Returns true if the line is a record to load, which splitter_ then has.
+  [[nodiscard]] bool Take(const LineCutter::Line& line, bool header);
   [[nodiscard]] asio::awaitable<void> ShowProgress();
-  [[nodiscard]] asio::awaitable<void> CatchInterrupts();
+  void OnSignal() {
+    if (std::exchange(interrupted_, true)) return loader_.Close();
+    Complain("stops when the lines under way are loaded; another Ctrl-C ends it at once");
+    boost::system::error_code ignored;
+    waiting_.cancel(ignored);
+  }
 
   [[nodiscard]] bool stopping() const {
     return interrupted_ || unreadable_ || !loader_.gave_up().empty();
   }
   [[nodiscard]] LoadProgress Progress() const;
-  // Lines that need not be loaded again.
-  [[nodiscard]] std::uint64_t FinishedLines() const;
   [[nodiscard]] ExitCode Summarize();
   void CountError(std::uint64_t line, std::string_view error);
-  void Complain(std::string_view what) { display_.Print(fmt::format("blowfish-load: {}", what)); }
+  void Complain(std::string_view what) { Print(fmt::format("blowfish-load: {}", what)); }
+  void Print(std::string_view line) {
+    bar_.Show("");
+    fmt::print(err_, "{}\n", line);
+  }
 
   const LoadOptions& options_;
   std::FILE* const out_;
-  ProgressDisplay display_;
+  std::FILE* const err_;
+  const program::ProgressLine bar_;
   RecordSplitter splitter_;
   asio::io_context context_{1};
-  asio::signal_set signals_;
-  asio::steady_timer tick_;
-  asio::posix::stream_descriptor waiting_;  // For what is no file.
+  asio::steady_timer tick_{context_};
+  asio::posix::stream_descriptor waiting_{context_};  // For what is no file.
+  std::optional<program::EndingSignals> signals_;
   Loader loader_;
   std::vector<InputFile> files_;
-  std::optional<std::uint64_t> size_ = 0;  // bytes of all files on the disk
-  LinePlaces places_;
+  std::vector<std::uint64_t> lines_before_;  // by file that has begun
+  std::optional<std::uint64_t> size_ = 0;    // bytes of all files on the disk
   const steady_clock::time_point start_ = steady_clock::now();
   std::uint64_t lines_ = 0;  // Taken: with the loader, passed over, or wrong.
   std::uint64_t errors_ = 0;
@@ -111,11 +118,12 @@ class LoadRun {
 
 ExitCode LoadRun::Run() {
   if (!OpenAll()) return ExitCode::kFailed;
-  asio::co_spawn(context_, LoadAll(), [](std::exception_ptr error) {
+  signals_.emplace(context_, [this] { OnSignal(); });
+  const auto rethrow = [](std::exception_ptr error) {
     if (error) std::rethrow_exception(error);
-  });
-  asio::co_spawn(context_, CatchInterrupts(), asio::detached);
-  if (!options_.quiet) asio::co_spawn(context_, ShowProgress(), asio::detached);
+  };
+  asio::co_spawn(context_, LoadAll(), rethrow);
+  if (!options_.quiet) asio::co_spawn(context_, ShowProgress(), rethrow);
   context_.run();
   return Summarize();
 }
@@ -140,34 +148,39 @@ asio::awaitable<void> LoadRun::LoadAll() {
   if (!options_.dry_run) loader_.Start();
   for (InputFile& file : files_) {
     if (stopping()) break;
-    places_.BeginFile(file.name(), lines_);
+    lines_before_.push_back(lines_);
     co_await LoadFile(file);
   }
-  if (!co_await loader_.Finish()) Complain(loader_.gave_up());
+  (void)co_await loader_.Finish();
+  if (!loader_.gave_up().empty()) Complain(loader_.gave_up());
   loader_.Close();
-  signals_.cancel();
+  signals_.reset();
   tick_.cancel();
 }
 
 asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
   LineCutter cutter(options_.max_line);
   bool header = options_.skip_header;
-  for (bool more = true; more && !stopping();) {
+  for (bool more = true; more;) {
     if (!file.size()) co_await WaitForBytes(file);
-    if (stopping()) break;
+    if (stopping()) co_return;
     Diagnostics diagnostics;
     const Result<std::size_t> size = file.Read(cutter.Prepare(kPieceBytes), &diagnostics);
     if (!size) {
       Complain(diagnostics.message);
       unreadable_ = true;
-      break;
+      co_return;
     }
     cutter.Commit(*size);
     more = *size > 0;
-    while (!stopping()) {
-      const std::optional<LineCutter::Line> line = more ? cutter.Next() : cutter.Finish();
-      if (!line) break;
-      co_await TakeLine(*line, std::exchange(header, false));
+    while (const auto line = more ? cutter.Next() : cutter.Finish()) {
+      if (stopping()) co_return;
+      if (Take(*line, std::exchange(header, false)) &&
+          !loader_.TryAdd(splitter_.key(), splitter_.value(), lines_ + 1) &&
+          !co_await loader_.Add(splitter_.key(), splitter_.value(), lines_ + 1)) {
+        co_return;
+      }
+      ++lines_;
     }
     co_await asio::post(asio::use_awaitable);  // Others have to do with the thread, too.
   }
@@ -175,7 +188,6 @@ asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
 
 asio::awaitable<void> LoadRun::WaitForBytes(const InputFile& file) {
   if (HasBytes(file.fd())) co_return;
-  loader_.Flush();
   boost::system::error_code ignored;
   waiting_.assign(file.fd(), ignored);
   co_await waiting_.async_wait(asio::posix::stream_descriptor::wait_read, kNoThrow);
@@ -184,57 +196,39 @@ asio::awaitable<void> LoadRun::WaitForBytes(const InputFile& file) {
   waiting_.release();
 }
 
-asio::awaitable<void> LoadRun::TakeLine(const LineCutter::Line& line, bool header) {
+bool LoadRun::Take(const LineCutter::Line& line, bool header) {
   const std::uint64_t number = lines_ + 1;
-  if (number <= options_.skip_lines || header) {
-    lines_ = number;
-  } else if (IsEmpty(line)) {
-    lines_ = number;
+  if (number <= options_.skip_lines || header) return false;
+  std::string error;
+  if (IsEmpty(line)) {
     ++empty_lines_;
+    return false;
   } else if (line.too_long) {
-    lines_ = number;
-    CountError(
-        number,
-        fmt::format("is longer than {} bytes; raise --max-line, or check that the file is text",
-                    options_.max_line));
+    error = fmt::format("is longer than {} bytes; raise --max-line, or check that the file is text",
+                        options_.max_line);
   } else if (!splitter_.Split(line.text, number)) {
-    lines_ = number;
-    CountError(number,
-               fmt::format("has {} columns, fewer than --key needs; check --key and --delimiter",
-                           splitter_.columns()));
+    error = fmt::format("has {} columns, fewer than --key needs; check --key and --delimiter",
+                        splitter_.columns());
   } else if (splitter_.lacks_key()) {
-    lines_ = number;
-    CountError(number, "has an empty key; check --key and --delimiter");
+    error = "has an empty key; check --key and --delimiter";
   } else if (options_.dry_run) {
-    lines_ = number;
     ++checked_records_;
     checked_bytes_ += splitter_.key().size() + splitter_.value().size();
-  } else if (loader_.TryAdd(splitter_.key(), splitter_.value(), number) ||
-             co_await loader_.Add(splitter_.key(), splitter_.value(), number)) {
-    lines_ = number;
+    return false;
   }
+  if (!error.empty()) CountError(number, error);
+  return error.empty();
 }
 
 asio::awaitable<void> LoadRun::ShowProgress() {
-  const auto interval = std::chrono::duration_cast<steady_clock::duration>(
-      std::chrono::duration<double>(display_.interval()));
+  const auto interval = std::chrono::milliseconds(bar_.terminal() ? 200 : 5000);
   for (;;) {
     tick_.expires_after(interval);
     const auto [cancelled] = co_await tick_.async_wait(kNoThrow);
     if (cancelled) co_return;
-    display_.Show(Progress());
+    const std::string bar = FormatBar(Progress());
+    bar_.terminal() ? bar_.Show(bar) : Print(bar);
   }
-}
-
-asio::awaitable<void> LoadRun::CatchInterrupts() {
-  const auto [ended, first] = co_await signals_.async_wait(kNoThrow);
-  if (ended) co_return;
-  interrupted_ = true;
-  Complain("stops when the lines under way are loaded; another Ctrl-C ends it at once");
-  boost::system::error_code ignored;
-  waiting_.cancel(ignored);
-  const auto [also_ended, second] = co_await signals_.async_wait(kNoThrow);
-  if (!also_ended) context_.stop();
 }
 
 LoadProgress LoadRun::Progress() const {
@@ -247,22 +241,19 @@ LoadProgress LoadRun::Progress() const {
   return progress;
 }
 
-std::uint64_t LoadRun::FinishedLines() const {
-  const std::optional<std::uint64_t> unfinished = loader_.first_unfinished();
-  return unfinished ? *unfinished - 1 : lines_;
-}
-
 void LoadRun::CountError(std::uint64_t line, std::string_view error) {
   ++errors_;
   if (errors_ <= kShownErrors) {
-    display_.Print(fmt::format("{}: {}", places_.Describe(line), error));
+    const auto behind = std::lower_bound(lines_before_.begin(), lines_before_.end(), line);
+    const auto file = static_cast<std::size_t>(behind - lines_before_.begin()) - 1;
+    Print(fmt::format("{}:{}: {}", files_[file].name(), line - lines_before_[file], error));
   } else if (errors_ == kShownErrors + 1) {
-    display_.Print("more errors are counted, but not shown");
+    Print("more errors are counted, but not shown");
   }
 }
 
 ExitCode LoadRun::Summarize() {
-  display_.Clear();
+  bar_.Show("");
   const bool gave_up = !loader_.gave_up().empty();
   if (!options_.quiet) {
     const std::string empty =
@@ -271,7 +262,7 @@ ExitCode LoadRun::Summarize() {
                loader_.resent(), empty, options_.dry_run ? "; a dry run, nothing was loaded" : "");
   }
   if (interrupted_ || gave_up || unreadable_) {
-    const std::uint64_t finished = FinishedLines();
+    const std::uint64_t finished = loader_.first_unfinished().value_or(lines_ + 1) - 1;
     fmt::print(out_, "{} lines are done: to go on, add --skip-lines {}\n", finished, finished);
   }
   if (interrupted_) return ExitCode::kInterrupted;

@@ -10,7 +10,8 @@ namespace stout::blowfish {
 /// `err`, and the summary to `out`.
 ///
 /// The first SIGINT or SIGTERM ends the reading, and the lines under way are waited for. The second
-/// ends the waiting, too. The summary has the number of lines that need not be loaded again.
+/// ends the waiting, too; the third kills the process. The summary has the number of lines that
+/// need not be loaded again.
 ///
 /// Threads: the caller's, until the end. It handles these two signals meanwhile.
 [[nodiscard]] ExitCode RunLoad(const LoadOptions& options, std::FILE* out, std::FILE* err);

@@ -5,87 +5,121 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <chrono>
+#include <boost/asio/steady_timer.hpp>
 #include <utility>
 
 #include "blowfish/index/bytes_hash.h"
+#include "resp/client/connection.h"
 #include "stout/adapters/no_throw.h"
+#include "stout/core/backoff.h"
+#include "stout/core/random.h"
 
 namespace stout::blowfish {
 namespace {
 
 namespace asio = boost::asio;
+using std::chrono::steady_clock;
 
-constexpr std::uint64_t kSeed = 1;  // of the pauses; each connection has its own
-constexpr int kLooksInPatience = 50;
+constexpr Backoff kBackoff{std::chrono::milliseconds(50), std::chrono::seconds(2)};
+// A round may take this part of the patience; new connections get the other parts.
+constexpr int kRounds = 3;
+
+Duration TimeLimitOf(const LoaderOptions& options) { return options.patience / kRounds; }
+
+std::string InSeconds(Duration duration) {
+  return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
+}
+
+std::shared_ptr<const resp::Peer> MakePeer(const LoaderOptions& options) {
+  resp::Commands greeting;
+  resp::AppendAuth({}, options.password, &greeting);
+  const Duration timeout = TimeLimitOf(options);
+  return std::make_shared<resp::Peer>(
+      resp::Peer{.name = options.server.Text(),
+                 .address = {.host = options.server.host, .port = options.server.port},
+                 .greeting = std::move(greeting),
+                 .timeout = timeout,
+                 .connect_timeout = timeout,
+                 .reports = false});
+}
+
+std::string WhyLost(const resp::Outcome& outcome, const LoaderOptions& options) {
+  return outcome.late ? "no answer for " + InSeconds(TimeLimitOf(options)) : outcome.message;
+}
 
 }  // namespace
+
+struct Loader::Lane {
+  Lane(const asio::any_io_executor& executor, std::shared_ptr<const resp::Peer> peer,
+       const RecordQueue::Options& options, std::uint64_t seed)
+      : connection(std::move(peer), executor),
+        queue(options),
+        added(executor),
+        pause(executor),
+        random(seed) {}
+
+  resp::Connection connection;
+  RecordQueue queue;
+  Event added;
+  asio::steady_timer pause;
+  SplitMix64 random;                         // jitter of the pauses
+  std::uint32_t failures = 0;                // in a row
+  steady_clock::time_point progressed_at{};  // or the queue was empty then
+};
 
 Loader::Loader(const asio::any_io_executor& executor, LoaderOptions options, Handlers handlers)
     : executor_(executor),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
-      room_(executor),
-      watch_(executor) {
-  for (std::size_t i = 0; i < options_.connections; ++i) {
-    connections_.push_back(std::make_unique<LoadConnection>(
-        executor, options_, static_cast<LoadListener&>(*this), kSeed + i));
+      finished_(executor) {
+  const auto peer = MakePeer(options_);
+  while (lanes_.size() < options_.connections) {
+    lanes_.push_back(std::make_unique<Lane>(executor, peer, options_.window, lanes_.size()));
   }
 }
+
+Loader::~Loader() = default;
 
 void Loader::Start() {
-  for (const auto& connection : connections_) {
-    asio::co_spawn(executor_, connection->Run(), asio::detached);
-  }
-  asio::co_spawn(executor_, Watch(), asio::detached);
-}
-
-LoadConnection& Loader::ConnectionOf(std::string_view key) {
-  return *connections_[Xxh3(key) % connections_.size()];
+  for (const auto& lane : lanes_) asio::co_spawn(executor_, Run(*lane), asio::detached);
 }
 
 bool Loader::TryAdd(std::string_view key, std::string_view value, std::uint64_t line) {
-  LoadConnection& connection = ConnectionOf(key);
-  if (connection.window().full()) return false;
-  connection.Add(key, value, line);
+  Lane& lane = *lanes_[Xxh3(key) % lanes_.size()];
+  if (lane.queue.full()) return false;
+  lane.queue.Add(key, value, line);
+  lane.added.Notify();
   return true;
 }
 
 asio::awaitable<bool> Loader::Add(std::string_view key, std::string_view value,
                                   std::uint64_t line) {
-  while (gave_up_.empty()) {
+  while (!closed_) {
     if (TryAdd(key, value, line)) co_return true;
-    co_await room_.Wait();
+    co_await finished_.Wait();
   }
   co_return false;
 }
 
-void Loader::Flush() {
-  for (const auto& connection : connections_) connection->Flush();
-}
-
 asio::awaitable<bool> Loader::Finish() {
-  Flush();
-  while (gave_up_.empty() && !empty()) co_await room_.Wait();
-  co_return gave_up_.empty();
+  while (!closed_ && first_unfinished()) co_await finished_.Wait();
+  co_return !closed_;
 }
 
 void Loader::Close() {
   closed_ = true;
-  watch_.cancel();
-  room_.Notify();
-  for (const auto& connection : connections_) connection->Close();
-}
-
-bool Loader::empty() const {
-  return std::all_of(connections_.begin(), connections_.end(),
-                     [](const auto& connection) { return connection->window().empty(); });
+  finished_.Notify();
+  for (const auto& lane : lanes_) {
+    lane->connection.Close();
+    lane->added.Notify();
+    lane->pause.cancel();
+  }
 }
 
 std::optional<std::uint64_t> Loader::first_unfinished() const {
   std::optional<std::uint64_t> first;
-  for (const auto& connection : connections_) {
-    const std::optional<std::uint64_t> line = connection->window().first_line();
+  for (const auto& lane : lanes_) {
+    const std::optional<std::uint64_t> line = lane->queue.first_line();
     if (line && (!first || *line < *first)) first = line;
   }
   return first;
@@ -93,39 +127,75 @@ std::optional<std::uint64_t> Loader::first_unfinished() const {
 
 std::uint64_t Loader::resent() const {
   std::uint64_t resent = 0;
-  for (const auto& connection : connections_) resent += connection->window().resent();
+  for (const auto& lane : lanes_) resent += lane->queue.resent();
   return resent;
 }
 
-asio::awaitable<void> Loader::Watch() {
+asio::awaitable<void> Loader::Run(Lane& lane) {
   while (!closed_) {
-    const auto now = std::chrono::steady_clock::now();
-    for (const auto& connection : connections_) connection->Watch(now);
-    Flush();  // with few keys a command might never grow larger
-    watch_.expires_after(options_.patience / kLooksInPatience);
-    co_await watch_.async_wait(kNoThrow);
+    if (lane.queue.empty()) {
+      co_await lane.added.Wait();
+      lane.progressed_at = steady_clock::now();
+      continue;
+    }
+    const std::string trouble = co_await SendRound(lane);
+    if (trouble.empty() || closed_) continue;
+    OnTrouble(trouble);
+    const auto deadline = lane.progressed_at + options_.patience;
+    const auto now = steady_clock::now();
+    if (now >= deadline) {
+      GiveUp(fmt::format("no progress for {}: {}; check the server, or raise --patience",
+                         InSeconds(options_.patience), trouble));
+      co_return;
+    }
+    lane.pause.expires_at(std::min(now + kBackoff.Pause(++lane.failures, lane.random), deadline));
+    co_await lane.pause.async_wait(kNoThrow);
   }
 }
 
-void Loader::OnLoaded(std::size_t records, std::size_t bytes) {
-  totals_.records += records;
-  totals_.bytes += bytes;
-  last_trouble_.clear();
+asio::awaitable<std::string> Loader::SendRound(Lane& lane) {
+  if (!lane.connection.Usable()) {
+    const resp::Outcome opened = co_await lane.connection.Open();
+    if (opened.malformed) {
+      GiveUp(RecordQueue::kOtherServer);
+    } else if (opened.errc == Errc::kBadUrl) {
+      GiveUp(fmt::format("the server refuses the password: {}; check that it is this server's",
+                         opened.message));
+    }
+    if (opened.errc != Errc::kOk) co_return WhyLost(opened, options_);
+  }
+  const resp::Commands round = lane.queue.NextRound();
+  const resp::Outcome ran = co_await lane.connection.Run(round);
+  RecordQueue::Outcome outcome = lane.queue.Finish(ran.replies);
+  if (ran.malformed) outcome.fatal = RecordQueue::kOtherServer;
+  OnOutcome(lane, outcome);
+  co_return outcome.busy.empty() ? WhyLost(ran, options_) : outcome.busy;
 }
 
-void Loader::OnRefused(std::uint64_t line, std::string_view error) {
-  ++totals_.refused;
-  if (handlers_.refused) handlers_.refused(line, error);
+void Loader::OnOutcome(Lane& lane, const RecordQueue::Outcome& outcome) {
+  totals_.records += outcome.records;
+  totals_.bytes += outcome.bytes;
+  totals_.refused += outcome.refused.size();
+  for (const auto& [line, error] : outcome.refused) {
+    if (handlers_.refused) handlers_.refused(line, error);
+  }
+  if (outcome.records + outcome.refused.size() > 0) {
+    lane.progressed_at = steady_clock::now();
+    lane.failures = 0;
+    trouble_.clear();
+    finished_.Notify();
+  }
+  if (!outcome.fatal.empty()) GiveUp(outcome.fatal);
 }
 
-void Loader::OnTrouble(std::string_view trouble) {
-  if (trouble == last_trouble_) return;  // Another connection's, too.
-  last_trouble_ = trouble;
+void Loader::OnTrouble(const std::string& trouble) {
+  if (trouble == trouble_) return;  // another connection's, too
+  trouble_ = trouble;
   if (handlers_.trouble) handlers_.trouble(fmt::format("{}: {}", options_.server.Text(), trouble));
 }
 
-void Loader::OnGaveUp(std::string_view why) {
-  if (!gave_up_.empty()) return;
+void Loader::GiveUp(std::string_view why) {
+  if (closed_) return;
   gave_up_ = fmt::format("{}: {}", options_.server.Text(), why);
   Close();
 }

@@ -2,7 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,15 +12,26 @@
 #include <string_view>
 #include <vector>
 
-#include "blowfish/load/event.h"
-#include "blowfish/load/load_connection.h"
-#include "blowfish/load/loader_options.h"
+#include "blowfish/load/record_queue.h"
+#include "program/address.h"
+#include "stout/adapters/event.h"
+#include "stout/core/types.h"
 
 namespace stout::blowfish {
 
-/// Writes records to a server, over several connections at once, with many commands under way on
-/// each. The hash of a record's key chooses its connection. So of two records with the same key the
-/// later one stays, with the exception below.
+/// The server that gets the records, and how.
+struct LoaderOptions {
+  program::Address server{.port = 6480};
+  std::string password{};       ///< Empty: none
+  std::size_t connections = 4;  ///< >= 1
+  RecordQueue::Options window{};
+  /// Longest time that a connection has something to send and gets nothing done. > 0
+  Duration patience = std::chrono::seconds(30);
+};
+
+/// Writes records to a server, over several connections at once. The hash of a record's key chooses
+/// its connection. So of two records with the same key the later one stays, with the exception
+/// below.
 ///
 ///     loader.Start();
 ///     while (...) if (!co_await loader.Add(key, value, line)) break;
@@ -34,8 +45,8 @@ namespace stout::blowfish {
 ///
 /// Threads: one, of its executor.
 /// Owner: must outlive the work that its executor runs for it.
-/// Memory: a window of commands for each connection, at most 8 MiB and a record.
-class Loader : private LoadListener {
+/// Memory: a RecordQueue for each connection.
+class Loader {
  public:
   struct Totals {
     std::uint64_t records = 0;  ///< That the server has.
@@ -51,20 +62,19 @@ class Loader : private LoadListener {
   };
 
   Loader(const boost::asio::any_io_executor& executor, LoaderOptions options, Handlers handlers);
+  ~Loader();
 
-  /// Begins to connect.
+  /// Begins to send.
   void Start();
-
-  /// Waits until there is room for the record. False: the loader has given up. Lines ascend.
+  /// Waits until there is room for the record. False: the loader has given up, or was closed. Lines
+  /// ascend.
   [[nodiscard]] boost::asio::awaitable<bool> Add(std::string_view key, std::string_view value,
                                                  std::uint64_t line);
   /// The same where there is room now; otherwise false.
   [[nodiscard]] bool TryAdd(std::string_view key, std::string_view value, std::uint64_t line);
-  /// Sends also what waits for more to go with it: nothing may come for a while.
-  void Flush();
-  /// Waits until all records are loaded or refused. False: the loader has given up.
+  /// Waits until all records are loaded or refused. False: as Add.
   [[nodiscard]] boost::asio::awaitable<bool> Finish();
-  /// Ends all connections; call it before the end.
+  /// Ends all connections, at once; call it before the end.
   void Close();
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
@@ -76,24 +86,22 @@ class Loader : private LoadListener {
   [[nodiscard]] const std::string& gave_up() const { return gave_up_; }
 
  private:
-  void OnLoaded(std::size_t records, std::size_t bytes) override;
-  void OnRefused(std::uint64_t line, std::string_view error) override;
-  void OnTrouble(std::string_view trouble) override;
-  void OnGaveUp(std::string_view why) override;
-  void OnRoom() override { room_.Notify(); }
+  struct Lane;  // a connection and its records
 
-  [[nodiscard]] LoadConnection& ConnectionOf(std::string_view key);
-  [[nodiscard]] bool empty() const;
-  [[nodiscard]] boost::asio::awaitable<void> Watch();
+  [[nodiscard]] boost::asio::awaitable<void> Run(Lane& lane);
+  // Returns what did not work and may work again, or "".
+  [[nodiscard]] boost::asio::awaitable<std::string> SendRound(Lane& lane);
+  void OnOutcome(Lane& lane, const RecordQueue::Outcome& outcome);
+  void OnTrouble(const std::string& trouble);
+  void GiveUp(std::string_view why);
 
   const boost::asio::any_io_executor executor_;
   const LoaderOptions options_;
   const Handlers handlers_;
-  std::vector<std::unique_ptr<LoadConnection>> connections_;
-  Event room_;
-  boost::asio::steady_timer watch_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  Event finished_;  // A queue is shorter than before, or all is over.
   Totals totals_;
-  std::string last_trouble_;
+  std::string trouble_;  // the last, since something was loaded
   std::string gave_up_;
   bool closed_ = false;
 };

@@ -1,7 +1,6 @@
 #include "blowfish/load/progress.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,31 +56,6 @@ std::string FormatBar(const LoadProgress& progress) {
     line += fmt::format("  {} left", FormatTime(progress.seconds / *share * (1 - *share)));
   }
   return line;
-}
-
-ProgressDisplay::ProgressDisplay(std::FILE* to, bool shown)
-    : to_(to), shown_(shown), terminal_(fileno(to) >= 0 && isatty(fileno(to)) == 1) {}
-
-void ProgressDisplay::Show(const LoadProgress& progress) {
-  if (!shown_) return;
-  if (terminal_) {
-    fmt::print(to_, "\r\x1b[K{}", FormatBar(progress));
-    bar_ = true;
-  } else {
-    fmt::print(to_, "{}\n", FormatBar(progress));
-  }
-  std::fflush(to_);
-}
-
-void ProgressDisplay::Print(std::string_view line) {
-  Clear();
-  fmt::print(to_, "{}\n", line);
-}
-
-void ProgressDisplay::Clear() {
-  if (bar_) fmt::print(to_, "\r\x1b[K");
-  bar_ = false;
-  std::fflush(to_);
 }
 
 }  // namespace stout::blowfish

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace stout::blowfish {
 
@@ -24,30 +22,5 @@ struct LoadProgress {
 ///
 ///     [=========>          ]  47 %   12.3 MB/s  104000 records/s  0:17 left
 [[nodiscard]] std::string FormatBar(const LoadProgress& progress);
-
-/// Shows a load's progress to those who look at `to`: on a terminal a bar that moves, otherwise a
-/// line now and then. Other lines go through it too, so that they do not end up in the bar.
-class ProgressDisplay {
- public:
-  /// Owner: `to` must outlive it. `shown`: false: only what is printed appears.
-  ProgressDisplay(std::FILE* to, bool shown);
-  ProgressDisplay(const ProgressDisplay&) = delete;
-  ProgressDisplay& operator=(const ProgressDisplay&) = delete;
-  ~ProgressDisplay() { Clear(); }
-
-  /// To be called every interval().
-  void Show(const LoadProgress& progress);
-  /// Seconds.
-  [[nodiscard]] double interval() const { return terminal_ ? 0.2 : 5.0; }
-  void Print(std::string_view line);
-  /// Takes the bar away.
-  void Clear();
-
- private:
-  std::FILE* const to_;
-  const bool shown_;
-  const bool terminal_;
-  bool bar_ = false;  // There is one.
-};
 
 }  // namespace stout::blowfish

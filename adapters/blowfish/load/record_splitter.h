@@ -42,14 +42,9 @@ class RecordSplitter {
   [[nodiscard]] std::size_t columns() const { return columns_.size(); }
 
  private:
-  void FindColumns(std::string_view line);
-  void DropKey();
-
   const SplitOptions options_;
-  std::size_t last_key_column_ = 0;  // 0: none
-  std::vector<bool> in_key_;         // By column, the first is 0.
+  std::vector<bool> in_key_;  // by column, the first is 0, up to the last of the key
   std::vector<std::string_view> columns_;
-  std::string_view rest_;  // the line behind the columns, from a delimiter on if there is one
   bool lacks_key_ = false;
   std::string key_;
   std::string kept_;  // the value if it is not the line

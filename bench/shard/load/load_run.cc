@@ -14,10 +14,10 @@
 #include <ostream>
 #include <utility>
 
-#include "blowfish/load/event.h"
 #include "resp/client/connection.h"
 #include "shard/load/pipeline.h"
 #include "shard/load/timeline.h"
+#include "stout/adapters/event.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::bench::shard {
@@ -111,7 +111,7 @@ class LoadRun final : public PipelineListener {
   asio::signal_set signals_;
   asio::steady_timer pause_;
   asio::steady_timer tick_;
-  blowfish::Event answered_;  // All that was under way.
+  Event answered_;  // All that was under way.
   resp::Connection status_;
   std::vector<std::unique_ptr<Pipeline>> pipelines_;
 

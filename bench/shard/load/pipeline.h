@@ -9,11 +9,11 @@
 #include <deque>
 #include <string>
 
-#include "blowfish/load/event.h"
 #include "program/address.h"
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"
 #include "shard/load/requests.h"
+#include "stout/adapters/event.h"
 
 namespace stout::bench::shard {
 
@@ -70,7 +70,7 @@ class Pipeline {
   PipelineListener& listener_;
   boost::asio::ip::tcp::resolver resolver_;
   boost::asio::ip::tcp::socket socket_;
-  blowfish::Event work_;  // There is something to write.
+  Event work_;  // There is something to write.
   resp::Commands commands_;
   resp::ReplyReader replies_;
   std::array<char, std::size_t{64} << 10> input_{};

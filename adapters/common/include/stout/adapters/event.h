@@ -7,7 +7,7 @@
 
 #include "stout/adapters/no_throw.h"
 
-namespace stout::blowfish {
+namespace stout {
 
 /// Signals a change. A coroutine that waits for a condition checks it again.
 ///
@@ -26,4 +26,4 @@ class Event {
   boost::asio::steady_timer timer_;  // Never ends by itself.
 };
 
-}  // namespace stout::blowfish
+}  // namespace stout
