@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "blowfish/index/record_index_builder.h"
+#include "build_record_index.h"
 #include "tests/support/catch.h"
 
 namespace stout::blowfish {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "blowfish/index/record_index_builder.h"
 #include "blowfish/index/record_reader.h"
+#include "build_record_index.h"
 #include "change_layers.h"
 #include "random_values.h"
 #include "tests/support/catch.h"
