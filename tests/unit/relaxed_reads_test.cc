@@ -9,6 +9,7 @@
 namespace stout {
 namespace {
 
+using internal::CausalToken;
 using internal::RelaxedReads;
 using namespace std::chrono_literals;
 
