@@ -24,7 +24,9 @@ void RangeKeeper::StartMark(TimePoint now) {
   const auto refuses = [](const Member& member) { return member.refused.has_value(); };
   if (std::any_of(members_.begin(), members_.end(), refuses)) return;  // it lacks a change
   marking_ = set_.version();
-  marking_at_ = now;
+  // Tokens of causal reads are whole milliseconds, rounded up. A session that has seen this mark
+  // would otherwise wait for the next.
+  marking_at_ = std::chrono::floor<std::chrono::milliseconds>(now);
   refresh_mark_ = false;
   mark_barrier_ = AskBarrier({});
 }
