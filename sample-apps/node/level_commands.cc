@@ -69,17 +69,18 @@ std::optional<std::uint64_t> TakeNumber(resp::Arguments& words, std::uint64_t mo
   return number;
 }
 
-bool TakeRead(resp::Arguments& words, Levels& levels, TimePoint& seen) {
+bool TakeRead(resp::Arguments& words, Levels& levels, std::optional<TimePoint>& seen) {
   levels.staleness.reset();
+  seen.reset();
   levels.causal = Take(words, "causal");
   levels.relaxed = levels.causal || Take(words, "relaxed");
   if (!levels.relaxed) return Take(words, "strong");
   if (levels.causal) {
-    seen = resp::UnixTime();
+    seen = TimePoint();
     if (!Take(words, "seen")) return true;
-    const auto token = TakeNumber(words, kLatestSeen);
-    if (token) seen = TimePoint(milliseconds(*token));
-    return token.has_value();
+    seen = words.empty() ? std::nullopt : LevelCommands::ReadToken(words.front());
+    if (seen) words = words.subspan(1);
+    return seen.has_value();
   }
   if (!Take(words, "staleness")) return true;
   const auto bound = TakeNumber(words, kLongestStaleness);
@@ -102,10 +103,16 @@ bool TakeWrite(resp::Arguments& words, Levels& levels) {
 
 std::span<const KeyCommand> LevelRows() { return kLevelRows; }
 
-bool LevelCommands::Set(Request& request, Levels& levels) {
+std::optional<TimePoint> LevelCommands::ReadToken(std::string_view word) {
+  const auto number = resp::ParseUnsigned(word);
+  if (!number || *number == 0 || *number > kLatestSeen) return std::nullopt;
+  return TimePoint(milliseconds(*number));
+}
+
+bool LevelCommands::Set(Request& request, Levels& levels) const {
   if (!request.error.empty() || request.arguments.size() == 1) return false;
   Levels next = levels;
-  TimePoint seen = seen_.seen();
+  std::optional<TimePoint> seen;
   bool valid = true;
   for (resp::Arguments words = request.arguments.subspan(1); valid && !words.empty();) {
     if (Take(words, "read")) {
@@ -123,7 +130,7 @@ bool LevelCommands::Set(Request& request, Levels& levels) {
     request.error = "ERR there is one store: WRITE is mode, all or 1; start nodes with --datalet";
   } else {
     levels = next;
-    seen_.Set(seen);
+    request.seen = seen;
     request.status = "OK";
   }
   return request.error.empty();
@@ -155,10 +162,14 @@ bool LevelCommands::IsOne(const resp::Command& command) {
 }
 
 bool LevelCommands::Runs(const Request& request) {
-  return request.on_keys() && IsOne(*request.command);
+  return request.seen || (request.on_keys() && IsOne(*request.command));
 }
 
 asio::awaitable<void> LevelCommands::Run(Request& request) {
+  if (request.seen) {
+    seen_.Set(*request.seen == TimePoint() ? resp::UnixTime() : *request.seen);
+    co_return;
+  }
   std::uint32_t members = 0;
   if (request.command->id != kStoutLevel) members = co_await Wait(request);
   if (!request.error.empty()) co_return;

@@ -3,7 +3,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "node/levels.h"
@@ -31,9 +33,11 @@ class LevelCommands {
                 internal::CausalToken& seen, const resp::Session& session)
       : service_(service), table_(table), writes_(writes), seen_(seen), session_(session) {}
 
-  /// Reads STOUT.LEVEL with arguments into `levels` and `seen`. Returns false, and sets
-  /// request.error, if nothing changes.
-  bool Set(Request& request, Levels& levels);
+  /// Reads STOUT.LEVEL with arguments into `levels`. Returns false, and sets request.error, if
+  /// nothing changes. Run sets the token of causal reads, after the commands before it.
+  bool Set(Request& request, Levels& levels) const;
+  /// Returns what a session with this token has seen, or nullopt if it is none.
+  [[nodiscard]] static std::optional<TimePoint> ReadToken(std::string_view word);
   /// Returns the arguments of the STOUT.LEVEL that sets these.
   [[nodiscard]] static std::vector<std::string> Spell(const Levels& levels,
                                                       const internal::CausalToken& seen);

@@ -43,8 +43,10 @@ struct Request {
   bool changed = false;          ///< it has changed a key
   /// Nothing was done, because this node does not own the range of the keys.
   bool displaced = false;
-  TenantId tenant = 0;           ///< of the connection
-  Levels levels{};               ///< of the connection
+  TenantId tenant = 0;  ///< of the connection
+  Levels levels{};      ///< of the connection
+  /// STOUT.LEVEL READ causal: the token that it sets; zero: the time at which it is carried out.
+  std::optional<TimePoint> seen{};
   bool relaxed = false;          ///< a member may answer it
   bool served = false;           ///< a member has answered it
   Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this

@@ -84,6 +84,15 @@ TEST_CASE("the levels of a connection are read, shown and reset", "[node][member
     CHECK(level(words).starts_with("-ERR syntax: STOUT.LEVEL [READ strong|relaxed"));
   }
   CHECK(level({}) == "$READ relaxed WRITE all");
+  // A node that forwards for several clients sends their commands together.
+  for (const char* const seen : {"5", "4000000000000"}) {
+    client.Queue({"STOUT.LEVEL", "READ", "causal", "SEEN", seen});
+    client.Queue({"STOUT.LEVEL"});
+  }
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "$READ causal SEEN 5 WRITE all");
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "$READ causal SEEN 4000000000000 WRITE all");
   CHECK(client.Do({"MULTI"}) == "+OK");
   CHECK(level({}).starts_with("-ERR Command not allowed inside"));
   CHECK(client.Do({"RESET"}) == "+RESET");
@@ -194,6 +203,13 @@ TEST_CASE("a causal read shows what its client has seen, and members answer it o
   CHECK(reader.Do({"STOUT.LEVEL"}) == levels);
   CHECK(reader.Do({"GET", key}) == "$new");
   CHECK(reader.Do({"MGET", key, key + "x"}) == "[$new, (nil)]");
+  reader.Queue({"STOUT.LEVEL", "READ", "causal", "SEEN", token});
+  reader.Queue({"GET", key});
+  reader.Queue({"STOUT.LEVEL", "READ", "causal", "SEEN", "1"});  // for the commands after it alone
+  CHECK(reader.Receive() == "+OK");
+  CHECK(reader.Receive() == "$new");
+  CHECK(reader.Receive() == "+OK");
+  CHECK(reader.Do({"STOUT.LEVEL", "READ", "causal", "SEEN", token}) == "+OK");
   CHECK(relaxed.Do({"GET", key}) == "$old");
 
   nodes.way_to(2).Behave({});
