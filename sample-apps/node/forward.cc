@@ -1,7 +1,6 @@
 #include "node/forward.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -140,8 +139,7 @@ std::optional<TimePoint> TakeSeen(const resp::Reply& levels) {
   constexpr std::string_view kBefore = "READ causal SEEN ";
   if (levels.error() || !levels.text.starts_with(kBefore)) return std::nullopt;
   const std::string_view rest = std::string_view(levels.text).substr(kBefore.size());
-  const auto token = resp::ParseUnsigned(rest.substr(0, rest.find(' ')));
-  return token ? std::optional(TimePoint(std::chrono::milliseconds(*token))) : std::nullopt;
+  return LevelCommands::ReadToken(rest.substr(0, rest.find(' ')));
 }
 
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,

@@ -357,7 +357,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
             : fmt::format("UNKNOWN whether it is done: node {}: {}", owner.address, why);
   }
   NoteWrites(group, owner.epoch);
-  NoteSeen(group, answered ? TakeSeen(outcome.replies.back()) : std::nullopt);
+  NoteSeen(group, answered && levels.causal ? TakeSeen(outcome.replies.back()) : std::nullopt);
 }
 
 void Router::Redirect(Group& group, const std::string& owner) {

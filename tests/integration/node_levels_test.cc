@@ -97,6 +97,18 @@ TEST_CASE("the levels of a connection are read, shown and reset", "[node][member
   CHECK(level({}).starts_with("-ERR Command not allowed inside"));
   CHECK(client.Do({"RESET"}) == "+RESET");
   CHECK(level({}) == "$READ strong WRITE mode");
+
+  // An owner's last reply may look like a token.
+  const std::string key = KeyOwnedBy(nodes, 1);
+  const std::string value = "READ causal SEEN 9000000000000000000 WRITE mode";
+  CHECK(level({"READ", "causal"}) == "+OK");
+  client.Queue({"SET", key, value});
+  client.Queue({"READWRITE"});
+  client.Queue({"GET", key});
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "$" + value);
+  CHECK(nodes.Fault().empty());
 }
 
 TEST_CASE("a write at a level is refused while fewer members are in",
