@@ -66,7 +66,9 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
     for (std::size_t i = 0; i < request.keys(); ++i) {
       const KeyView key = request.key(i);
       const RangeId range = table_->ranges.RangeOf(key);
-      if (!sources.contains(range)) sources[range] = SourceOf(range, records.get(), questions);
+      if (!sources.contains(range)) {
+        sources[range] = SourceOf(range, request.tenant, records.get(), questions);
+      }
       Question* const question = sources[range].question.get();
       if (question == nullptr || question->places.contains(key)) continue;
       question->places[key] = question->Add(key, request.tenant);
@@ -91,8 +93,8 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
   for (Request& request : requests) Answer(request, sources, asked, limits);
 }
 
-RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, const RegistryTable* records,
-                                              Questions& questions) {
+RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, TenantId tenant,
+                                              const RegistryTable* records, Questions& questions) {
   Cluster& cluster = *table_->cluster;
   Source source;
   if (records != nullptr) {
@@ -124,8 +126,10 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, const RegistryTable
   source.question = question;
   if (source.member) {
     const Scope scope = cluster.members->ScopeOf(range);
-    source.identity = question->Add(internal::IdentityKeyOf(scope));
-    source.mark = question->Add(internal::MarkKeyOf(scope));
+    // A store may read each tenant's keys on their own. A mark that it reads after a client's key
+    // may cover changes that the state lacks.
+    source.identity = question->Add(internal::IdentityKeyOf(scope), tenant);
+    source.mark = question->Add(internal::MarkKeyOf(scope), tenant);
   }
   return source;
 }

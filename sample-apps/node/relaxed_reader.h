@@ -48,7 +48,8 @@ class RelaxedReader {
   using Sources = std::map<RangeId, Source>;
 
   // Chooses where to read a range, and adds that to the questions.
-  [[nodiscard]] Source SourceOf(RangeId range, const RegistryTable* records, Questions& questions);
+  [[nodiscard]] Source SourceOf(RangeId range, TenantId tenant, const RegistryTable* records,
+                                Questions& questions);
   [[nodiscard]] boost::asio::awaitable<void> Ask(std::shared_ptr<Question> question);
   void Answer(Request& request, const Sources& sources, TimePoint asked, const Limits& limits);
   [[nodiscard]] bool IsFresh(const Request& request, const Source& source, TimePoint asked) const;
