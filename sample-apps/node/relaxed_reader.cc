@@ -48,6 +48,7 @@ struct RelaxedReader::Source {
   std::size_t identity = 0;
   std::size_t mark = 0;
   Mark read_mark{.time = TimePoint::max()};  // a store of all nodes has all changes
+  Epoch swept = 0;                           // RangeRecord::swept
 };
 
 bool RelaxedReader::Suits(const Request& request) {
@@ -112,6 +113,7 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, TenantId tenant,
                       });
     if (member == nullptr) return source;
     source.member = *member;
+    source.swept = set->second.value.swept;
   }
   const std::string datalet = source.member ? source.member->datalet : "";
   Store* const store = source.member ? cluster.members->StoreOf(datalet) : &table_->store;
@@ -188,7 +190,7 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
 
 bool RelaxedReader::IsFresh(const Request& request, const Source& source, TimePoint asked) const {
   const Levels& levels = request.levels;
-  if (levels.causal) return seen_.Accepts(source.read_mark);
+  if (levels.causal) return seen_.Accepts(source.read_mark, source.swept);
   return !levels.staleness || source.read_mark.time >= asked - *levels.staleness;
 }
 

@@ -93,6 +93,15 @@ void Expose(Random& random, ClusterOptions& world) {
       world.erases = 0;
       world.faults = {.cut_link = 20, .slow_datalet = 40};
       return;
+    case Mistake::kUnsweptTrusted:
+      world.synchronized = true;
+      world.strong = true;
+      world.erases = 0;
+      world.datalets = world.replicas = world.in_at_start = 3;
+      world.has_local = false;
+      world.faults = {.crash_node = 20, .cut_link = 20, .slow_datalet = 40};
+      world.keeper.mark_interval = 3ms;
+      return;
     case Mistake::kMarkWhileFilling:
       world.synchronized = true;
       world.faults = {.cut_link = 40};

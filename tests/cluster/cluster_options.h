@@ -35,6 +35,7 @@ enum class Mistake {
   kStalenessIgnored,
   kCausesIgnored,      ///< a causal read is answered by a member that may lack what was seen
   kNewStatesTrusted,   ///< a state that the mark does not cover counts as old
+  kUnsweptTrusted,     ///< a causal read is answered before the states of former owners are settled
   kMarkWhileFilling,   ///< a member that is being filled gets marks
   kMarkDatedLate,      ///< a mark has the time at which it is written
   kLevelIgnored,       ///< a write is answered when one member has it

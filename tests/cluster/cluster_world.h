@@ -99,6 +99,7 @@ class ClusterWorld final : private OwnerWorld {
     bool causal = false;
     internal::CausalToken token{};
     TimePoint seen{};  // the newest state that it was shown was written after this
+    std::map<std::string, Stamp> causes{};  // what it was shown by any member, by key
   };
   struct RelaxedRead {
     std::size_t session;
@@ -109,6 +110,7 @@ class ClusterWorld final : private OwnerWorld {
     TimePoint asked_by_clock;  // of the node
     std::optional<Duration> staleness{};
     TimePoint seen{};  // as Session::seen
+    Epoch swept = 0;   // RangeRecord::swept, as the node has seen it
     StoredState identity{};
     StoredState mark{};
     StoredState state{};
@@ -165,6 +167,8 @@ class ClusterWorld final : private OwnerWorld {
   [[nodiscard]] bool LacksWrite(const RelaxedRead& read, std::size_t member,
                                 TimePoint before) const;
   [[nodiscard]] bool ShowsAll(const Session& session, const RelaxedRead& read) const;
+  [[nodiscard]] bool LacksShown(const Session& session, const RelaxedRead& read,
+                                std::size_t member) const;
   void NoteShown(Session& session, const RelaxedRead& read);
   void CheckLevel(std::size_t write, std::uint32_t level);
 

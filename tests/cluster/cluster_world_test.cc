@@ -109,6 +109,7 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kStalenessIgnored, "a bound ignored", kStale, 0},
       Control{Mistake::kCausesIgnored, "what was seen ignored", kCauses, 0},
       Control{Mistake::kNewStatesTrusted, "a new state taken for an old one", kCauses, 0},
+      Control{Mistake::kUnsweptTrusted, "unsettled states at members", kCauses, 62},
       Control{Mistake::kMarkWhileFilling, "a mark at a member that is filled", kStale, 746},
       Control{Mistake::kMarkDatedLate, "a mark dated when it is written", kStale, 12},
       Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4},

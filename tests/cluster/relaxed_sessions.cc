@@ -39,7 +39,8 @@ void ClusterWorld::AskRelaxed() {
                .serial = session.serial,
                .causal = session.serial == 0 ? read_random_.Chance(500) : session.causal,
                .token = session.token,
-               .seen = session.seen};
+               .seen = session.seen,
+               .causes = session.causes};
     session.reads = std::make_unique<internal::RelaxedReads>(read_random_.Below(1000));
   }
   Node& node = nodes_[session.node];
@@ -59,7 +60,8 @@ void ClusterWorld::AskRelaxed() {
                    .key = fmt::format("k{}", read_random_.Below(options_.keys)),
                    .asked = now(),
                    .asked_by_clock = Now(session.node),
-                   .seen = session.seen};
+                   .seen = session.seen,
+                   .swept = node.seen.swept};
   if (!session.causal && read_random_.Chance(500)) read.staleness = read_random_.Between(1ms, 60ms);
   const auto latency = [this] {
     return read_random_.Between(options_.min_latency, options_.max_latency);
@@ -76,7 +78,8 @@ void ClusterWorld::AskRelaxed() {
     read.goes_back = shown != asking.shown.end() && read.state.stamp < shown->second &&
                      !IsForgotten(read.key, m, shown->second);
     read.is_stale = read.staleness && LacksWrite(read, m, read.asked - *read.staleness);
-    read.lacks_cause = asking.causal && LacksWrite(read, m, read.seen);
+    read.lacks_cause =
+        asking.causal && (LacksWrite(read, m, read.seen) || LacksShown(asking, read, m));
     agenda_.Push(now() + latency(), [this, read] {
       Deliver(sessions_[read.session].node, sessions_[read.session].boot,
               [this, read] { OnRelaxed(read); });
@@ -126,8 +129,10 @@ void ClusterWorld::OnRelaxed(const RelaxedRead& read) {
 
 bool ClusterWorld::ShowsAll(const Session& session, const RelaxedRead& read) const {
   const Mark mark = internal::RelaxedReads::MarkOf(read.mark);
-  if (session.causal)
-    return session.token.Accepts(mark) || options_.mistake == Mistake::kCausesIgnored;
+  if (session.causal) {
+    const Epoch swept = options_.mistake == Mistake::kUnsweptTrusted ? mark.epoch : read.swept;
+    return session.token.Accepts(mark, swept) || options_.mistake == Mistake::kCausesIgnored;
+  }
   return !read.staleness || read.asked_by_clock - mark.time <= *read.staleness ||
          options_.mistake == Mistake::kStalenessIgnored;
 }
@@ -138,10 +143,28 @@ void ClusterWorld::NoteShown(Session& session, const RelaxedRead& read) {
                         ? Mark{.epoch = ~Epoch{0}, .time = known.time}
                         : known;
   session.token.OnMember(read.state.stamp, mark, Now(session.node));
+  session.causes[read.key] = read.state.stamp;
   const auto writer = writer_.find(read.state.value);
   if (!read.state.found || writer == writer_.end()) return;
   const TimePoint written(std::chrono::nanoseconds(history_[writer->second].call_ns));
   session.seen = std::max(session.seen, written);
+}
+
+// The state is older than one that another member has shown to the session, by a former owner.
+// Clocks that differ may hide a state of the same owner. A state that no member has was lost with
+// its owner.
+bool ClusterWorld::LacksShown(const Session& session, const RelaxedRead& read,
+                              std::size_t member) const {
+  const auto cause = session.causes.find(read.key);
+  if (cause == session.causes.end()) return false;
+  const Stamp shown = cause->second;
+  const Mark mark = internal::RelaxedReads::MarkOf(read.mark);
+  if (shown.epoch >= mark.epoch || read.state.stamp >= shown) return false;
+  if (IsForgotten(read.key, member, shown)) return false;
+  return std::ranges::any_of(registry_.record().members, [&](const RangeRecord::Member& other) {
+    const std::size_t m = DataletOf(other.datalet);
+    return other.in && datalets_[m].Has(other) && datalets_[m].state(read.key).stamp >= shown;
+  });
 }
 
 // The state lacks a write that was acknowledged before this time.

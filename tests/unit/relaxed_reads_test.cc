@@ -119,18 +119,20 @@ TEST_CASE("a session sees what a state may depend on", "[relaxed]") {
 
   CausalToken token;
   token.OnMember({4, 9}, mark, now);
-  CHECK(token.Accepts(mark));
-  CHECK_FALSE(token.Accepts({.epoch = 9, .version = 9, .time = TimePoint(2s)}));
-  CHECK_FALSE(token.Accepts({}));
+  CHECK(token.Accepts(mark, 3));
+  CHECK(token.Accepts(mark, 7));
+  CHECK_FALSE(token.Accepts(mark, 2));  // members may differ in states of epoch 3
+  CHECK_FALSE(token.Accepts({.epoch = 9, .version = 9, .time = TimePoint(2s)}, 9));
+  CHECK_FALSE(token.Accepts({}, 9));
   token.Add(now);
-  CHECK_FALSE(token.Accepts(mark));
+  CHECK_FALSE(token.Accepts(mark, 3));
   token.OnMember({4, 9}, mark, TimePoint(6s));  // in the same batch as a newer state
   CHECK(token.seen() == now);
   token.Add(TimePoint(4s));
   CHECK(token.seen() == now);
 
   const Mark of_all{.time = TimePoint::max()};  // a store that all nodes share
-  CHECK(token.Accepts(of_all));
+  CHECK(token.Accepts(of_all, 0));
   token.OnMember({9, 9}, of_all, TimePoint(7s));
   CHECK(token.seen() == TimePoint(7s));
 }

@@ -77,8 +77,12 @@ class CausalToken {
   /// The session begins anew, with what another has seen.
   void Set(TimePoint seen) { seen_ = seen; }
 
-  /// Returns true if a member with this mark may answer.
-  [[nodiscard]] bool Accepts(const Mark& mark) const { return mark.time >= seen_; }
+  /// Returns true if a member with this mark may answer. `swept`: of the range's record
+  /// (RangeRecord::swept), read before the mark. A member may lack a state of an epoch that is not
+  /// swept, although the session was shown the state by another member.
+  [[nodiscard]] bool Accepts(const Mark& mark, Epoch swept) const {
+    return mark.time >= seen_ && mark.epoch <= swept + 1;
+  }
   /// The session was shown a state with this stamp by a member with this mark.
   void OnMember(Stamp stamp, const Mark& mark, TimePoint now);
   /// The session was shown what may depend on changes until then: by an owner, for example.
