@@ -62,6 +62,32 @@ TEST_CASE("a key that is no longer used is soon not hot", "[node][hot_keys]") {
   }
 }
 
+TEST_CASE("hot keys are found although new keys replace the least used all the time",
+          "[node][hot_keys]") {
+  HotKeys keys;
+  for (int i = 0; i < 1'000'000; ++i) {
+    keys.Use(i % 4 == 0 ? fmt::format("hot{}", i / 4 % 5) : fmt::format("cold{}", i));
+  }
+  const auto hottest = keys.Hottest(10);
+  REQUIRE(hottest.size() == 5);
+  for (const auto& key : hottest) {
+    CHECK(key.key.starts_with("hot"));
+    CHECK(std::abs(key.share - .05) < .02);
+  }
+}
+
+TEST_CASE("a key that is too long is not kept", "[node][hot_keys]") {
+  HotKeys keys;
+  for (int i = 0; i < 1000; ++i) {
+    keys.Use(std::string(HotKeys::kLongestKey + 1, 'x'));
+    keys.Use(std::string(HotKeys::kLongestKey, 'y'));
+  }
+  const auto hottest = keys.Hottest(10);
+  REQUIRE(hottest.size() == 1);
+  CHECK(hottest[0].key == std::string(HotKeys::kLongestKey, 'y'));
+  CHECK(hottest[0].share == 1);
+}
+
 TEST_CASE("INFO shows hot keys by name, and escapes what is not text", "[node][hot_keys]") {
   const test::NodeServer node("memory:");
   test::RespClient client(node.port());
