@@ -30,7 +30,9 @@ struct RelaxedReader::Question {
   std::string incarnation;              // of the store
   std::shared_ptr<const void> waiting;  // Cluster::Queue::own
   ReadBatch batch{.id = 1, .lane = 0, .keys = {}};
-  std::map<KeyView, std::size_t> places;  // of the clients' keys in the batch
+  std::map<KeyView, std::size_t> places;            // of the clients' keys in the batch
+  std::vector<std::size_t> marks{};                 // places of the ranges' marks
+  ReadBatch first{.id = 1, .lane = 0, .keys = {}};  // the marks, if they are read before the keys
   ReadResult result{};
 
   std::size_t Add(KeyView key, TenantId tenant = 0) {
@@ -128,12 +130,24 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, TenantId tenant,
   source.question = question;
   if (source.member) {
     const Scope scope = cluster.members->ScopeOf(range);
-    // A store may read each tenant's keys on their own. A mark that it reads after a client's key
-    // may cover changes that the state lacks.
+    // A store may also read each tenant's keys on their own.
     source.identity = question->Add(internal::IdentityKeyOf(scope), tenant);
     source.mark = question->Add(internal::MarkKeyOf(scope), tenant);
+    question->marks.push_back(source.mark);
   }
   return source;
+}
+
+// `batch`: of the question, because the store may need it longer than this connection lives.
+asio::awaitable<ReadResult> RelaxedReader::Read(std::shared_ptr<Question> question,
+                                                const ReadBatch& batch) {
+  co_return co_await Initiate<void(ReadResult)>(
+      [&](UniqueFunction<void(ReadResult)> done) {
+        question->store->Read(batch, [question, done = std::move(done)](ReadResult result) mutable {
+          done(std::move(result));
+        });
+      },
+      asio::use_awaitable);
 }
 
 asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
@@ -141,15 +155,21 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
     question->result.errc = Errc::kTooLarge;
     co_return;
   }
-  // The store may need the batch longer than this connection lives.
-  question->result = co_await Initiate<void(ReadResult)>(
-      [&](UniqueFunction<void(ReadResult)> done) {
-        question->store->Read(question->batch,
-                              [question, done = std::move(done)](ReadResult result) mutable {
-                                done(std::move(result));
-                              });
-      },
-      asio::use_awaitable);
+  // A store reads its partitions side by side. A mark that it reads after a client's key may cover
+  // changes that the state lacks.
+  std::vector<StoredState> marks;
+  if (question->store->traits().partitions > 1 && !question->marks.empty()) {
+    for (const std::size_t mark : question->marks)
+      question->first.keys.push_back(question->batch.keys[mark]);
+    ReadResult first = co_await Read(question, question->first);
+    if (first.errc == Errc::kOk) marks = std::move(first.states);
+    marks.resize(question->marks.size());  // unknown if they could not be read
+  }
+  question->result = co_await Read(question, question->batch);
+  if (question->result.errc == Errc::kOk) {
+    for (std::size_t i = 0; i < marks.size(); ++i)
+      question->result.states[question->marks[i]] = std::move(marks[i]);
+  }
   table_->cluster->queues[question->datalet].theirs = question->result.queue;
 }
 

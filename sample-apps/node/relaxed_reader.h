@@ -12,6 +12,7 @@
 #include "node/request.h"
 #include "node/table.h"
 #include "resp/server/session.h"
+#include "stout/core/batch.h"
 #include "stout/core/range_record.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/relaxed_reads.h"
@@ -50,6 +51,8 @@ class RelaxedReader {
   // Chooses where to read a range, and adds that to the questions.
   [[nodiscard]] Source SourceOf(RangeId range, TenantId tenant, const RegistryTable* records,
                                 Questions& questions);
+  [[nodiscard]] static boost::asio::awaitable<ReadResult> Read(std::shared_ptr<Question> question,
+                                                               const ReadBatch& batch);
   [[nodiscard]] boost::asio::awaitable<void> Ask(std::shared_ptr<Question> question);
   void Answer(Request& request, const Sources& sources, TimePoint asked, const Limits& limits);
   [[nodiscard]] bool IsFresh(const Request& request, const Source& source, TimePoint asked) const;
