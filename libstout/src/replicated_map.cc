@@ -19,8 +19,9 @@ bool IsSuited(const StoreTraits& traits, const EngineOptions& engine, Duration t
 std::optional<std::string> TroubleOf(const ReplicatedRange& range,
                                      const ReplicatedMapOptions& options) {
   const auto& [record, revision] = range.record;
+  const bool only_writes = range.epoch == 0 && record.shared != 0 && options.clock;
   if (auto why = WhyInvalid(ChangeSet(range.range, range.epoch, record, revision))) return why;
-  if (range.epoch == 0 || range.scope.empty() || !range.commit) {
+  if (range.scope.empty() || (!only_writes && (range.epoch == 0 || !range.commit))) {
     return "epoch, scope or commit is missing: set all of them";
   }
   if (options.min_in < 1 || options.ack < 1 || options.member_timeout <= Duration() ||
@@ -37,7 +38,13 @@ internal::RangeKeeperOptions KeeperOf(const ReplicatedRange& range,
   keeper.tombstone_ttl = options.tombstone_ttl;
   keeper.mark_key = internal::MarkKeyOf(range.scope);
   keeper.identity_key = internal::IdentityKeyOf(range.scope);
+  keeper.lease = range.epoch;
+  keeper.only_writes = range.epoch == 0;
   return keeper;
+}
+
+Epoch EpochOf(const ReplicatedRange& range) {
+  return range.record.value.shared != 0 ? range.record.value.shared : range.epoch;
 }
 
 }  // namespace
@@ -51,6 +58,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       engine_(options.engine),
       tombstone_ttl_(options.tombstone_ttl),
       identity_key_(internal::IdentityKeyOf(range.scope)),
+      clock_(range.epoch == 0 ? options.clock : nullptr),
       local_(std::move(options.local)),
       is_new_(range.record.revision == 0),
       contains_(range.contains ? std::make_shared<const KeyFilter>(std::move(range.contains))
@@ -59,7 +67,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
       on_unfillable_(std::move(range.on_unfillable)),
       on_reverted_(std::move(range.on_reverted)),
       on_given_up_(std::move(range.on_given_up)),
-      set_(range.epoch, {.min_in = options.min_in, .ack = options.ack}),
+      set_(EpochOf(range), {.min_in = options.min_in, .ack = options.ack}),
       keeper_(range.range, trouble_ ? Recorded<RangeRecord>() : range.record, set_,
               KeeperOf(range, options)),
       reads_(set_, range.epoch),
@@ -68,6 +76,7 @@ ReplicatedMap::State::State(const Executor& strand, ReplicatedRange range,
   TakeStores(range.replicas);
   if (!range.want.empty()) keeper_.Want(std::move(range.want), Now());
   if (options.strong) keeper_.WantStrong(*options.strong, Now());
+  keeper_.WantShared(options.shared, Now());
 }
 
 // --- From the opening to the end -----------------------------------------------------------------
@@ -155,6 +164,13 @@ void ReplicatedMap::State::WantStrong(bool strong) {
   SchedulePump();
 }
 
+void ReplicatedMap::State::WantShared(bool shared) {
+  RequireStrand();
+  Observe();
+  keeper_.WantShared(shared, Now());
+  SchedulePump();
+}
+
 void ReplicatedMap::State::End(Errc why) {
   if (ended_ != Errc::kOk) return;
   ended_ = why;
@@ -196,7 +212,8 @@ ReplicatedMapStats ReplicatedMap::State::Stats() const {
   ReplicatedMapStats stats{.members = {},
                            .serving = serving(),
                            .strong = set_.strong(),
-                           .settled = serving() && keeper_.settled(),
+                           .shared = record().shared != 0,
+                           .settled = ended_ == Errc::kOk && keeper_.settled(),
                            .version = set_.version(),
                            .mark = keeper_.mark().version,
                            .replies_waiting = asked_.size()};
@@ -235,6 +252,7 @@ void ReplicatedMap::Want(std::vector<std::string> want, const std::vector<Replic
   state_->Want(std::move(want), replicas);
 }
 void ReplicatedMap::WantStrong(bool strong) { state_->WantStrong(strong); }
+void ReplicatedMap::WantShared(bool shared) { state_->WantShared(shared); }
 Result<Stamp> ReplicatedMap::Put(KeyView key, std::string value) {
   return state_->Write(key, Lend(std::move(value)));
 }

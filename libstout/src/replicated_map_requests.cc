@@ -39,12 +39,13 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     SchedulePump();
     return why;
   }
-  const Version version = set_.NextVersion();
+  const auto version = clock_ ? clock_->Next() : set_.NextVersion();
+  if (!version) return Errc::kTransient;
   ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
-    Require(interposer(m).MarkDirtyAs(key, bytes, version).has_value(),
+    Require(interposer(m).MarkDirtyAs(key, bytes, *version).has_value(),
             "a member refuses a change that it admits");
   });
-  const Stamp stamp{epoch(), version};
+  const Stamp stamp{epoch(), *version};
   values_.Keep(key, {std::move(value), stamp}, [this](KeyView each) { return IsDirty(each); });
   reads_.OnMarked(key);
   EndPutBack(key);
@@ -73,7 +74,7 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
     put_back->second.gets.push_back({options, std::move(handler)});
     return;
   }
-  if (const Entry* const known = values_.Use(key, options)) {
+  if (const Entry* const known = Shows(key) ? values_.Use(key, options) : nullptr) {
     return Later(std::move(handler), {}, *known);
   }
   if (waiting_gets_ >= engine_.lane.max_pending_reads) {
@@ -132,14 +133,14 @@ void ReplicatedMap::State::OnRead(reads::Done& done) {
 std::optional<ReplicatedMap::Entry> ReplicatedMap::State::Peek(KeyView key,
                                                                const FetchOptions& options) {
   RequireStrand();
-  if (put_backs_.contains(key)) return std::nullopt;
+  if (put_backs_.contains(key) || !Shows(key, options.counted)) return std::nullopt;
   const Entry* const known = values_.Use(key, options);
   return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 
 bool ReplicatedMap::State::Holds(KeyView key) const {
   RequireStrand();
-  return !put_backs_.contains(key) && values_.Find(key) != nullptr;
+  return !put_backs_.contains(key) && Shows(key) && values_.Find(key) != nullptr;
 }
 
 // --- Answers -------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
     return {};
   }
   Need need = level.write ? set_.NeedOfWrite() : set_.NeedOfRead();
-  if (level.members) need.members = need.min_in = *level.members;
+  if (level.members) need = set_.NeedAt(*level.members, level.write);
   const auto asked = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
   const ReplyId id = asked.first;
   ForEachMember(asked.second, [&](MemberIndex m) {
@@ -216,6 +217,8 @@ Mark ReplicatedMap::State::RefreshMark() {
 
 void ReplicatedMap::State::Flush(Reply done) {
   RequireStrand();
+  const bool merges = ended_ == Errc::kOk && record().shared != 0 && clock_ == nullptr;
+  if (merges) return Later(std::move(done), {});  // nothing is written by this map
   if (!serving()) return Later(std::move(done), NotServing());
   const auto asked = Ask(std::move(done), {.members = 0}, kNever);
   ForEachMember(asked.second, [&](MemberIndex m) { interposer(m).Flush(ReplyOf(asked.first, m)); });

@@ -66,7 +66,7 @@ void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
 
 bool ReplicatedMap::State::Renew(ScannedKey& key) const {
   if (put_backs_.contains(key.key)) return false;
-  if (const Entry* const known = values_.Find(key.key)) {
+  if (const Entry* const known = Shows(key.key) ? values_.Find(key.key) : nullptr) {
     key.state = known->stored();
     return true;
   }

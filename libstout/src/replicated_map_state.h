@@ -51,6 +51,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Open(Reply done);
   void Want(std::vector<std::string> want, const std::vector<Replica>& replicas);
   void WantStrong(bool strong);
+  void WantShared(bool shared);
   void Stop(Errc why) {
     RequireStrand();
     End(why);
@@ -67,7 +68,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
                                    const AnswerLevel& level);
   [[nodiscard]] bool Takes(const AnswerLevel& level) const {
-    return !serving() || set_.TakesWrites(level.members.value_or(0));
+    return !serving() || set_.TakesWrites(level.members.value_or(1));
   }
   void Count(std::uint32_t members, Duration timeout, CountHandler handler);
   Mark RefreshMark();
@@ -78,6 +79,11 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
 
   /// `except`: members that are not asked.
   [[nodiscard]] bool IsDirty(KeyView key, MemberMask except = 0) const;
+  /// Returns true if the state in memory may be shown. Other nodes change the keys of a shared
+  /// range, so a clean state is for the request that has read it.
+  [[nodiscard]] bool Shows(KeyView key, bool read = false) const {
+    return clock_ == nullptr || read || IsDirty(key);
+  }
   [[nodiscard]] Epoch epoch() const { return set_.epoch(); }
   [[nodiscard]] const RangeRecord& record() const { return keeper_.record(); }
   [[nodiscard]] ReplicatedMapStats Stats() const;
@@ -209,6 +215,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   const EngineOptions engine_;
   const Duration tombstone_ttl_;
   const std::string identity_key_;
+  const std::shared_ptr<NodeClock> clock_;  // of a shared range, without the lease
   const std::string local_;
   const bool is_new_;                                // no owner has committed yet
   const std::shared_ptr<const KeyFilter> contains_;  // null: all keys

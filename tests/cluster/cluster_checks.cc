@@ -27,6 +27,8 @@ std::vector<std::size_t> ClusterWorld::In() const {
 void ClusterWorld::OnRecord(const RangeRecord& before) {
   const RangeRecord& record = registry_.record();
   ++counts_.changes;
+  counts_.shared += record.shared != 0 && before.shared == 0 ? 1 : 0;
+  counts_.merges += record.shared != 0 && record.merged > before.merged ? 1 : 0;
   counts_.sweeps += record.swept > before.swept ? 1 : 0;
   std::string in;
   bool left = false;
@@ -77,8 +79,15 @@ void ClusterWorld::BeginStrong() {
   }
 }
 
-/// The state was replaced before the write began. Requires that nothing was deleted.
+/// The state was replaced before the write began. Requires that nothing was deleted. In mode aa+ec,
+/// clocks decide: the state was made by an older change, or it was deleted by an older one.
 bool ClusterWorld::IsOlder(const StoredState& state, std::size_t write) const {
+  if (options_.shared) {
+    const Stamp stamp = changed_.at(write);
+    if (state.found) return changed_.at(writer_.at(state.value)) < stamp;
+    const auto erased = erased_.find(history_[write].key);
+    return erased == erased_.end() || erased->second < stamp;
+  }
   if (!state.found) return true;
   const test::Operation& other = history_[writer_.at(state.value)];
   return other.outcome == Outcome::kOk && other.return_ns < history_[write].call_ns;
@@ -92,7 +101,7 @@ bool ClusterWorld::IsKept(std::size_t write) const {
 }
 
 void ClusterWorld::CheckOwed() {
-  if (verdict_.failed() || options_.erases > 0) return;
+  if (verdict_.failed() || (options_.erases > 0 && !options_.shared)) return;
   for (const std::size_t write : owed_) {
     if (IsKept(write)) continue;
     verdict_.Fail(fmt::format("the acknowledged write {} is lost to an older one", write));
@@ -101,7 +110,8 @@ void ClusterWorld::CheckOwed() {
 
 /// A tombstone of this epoch may have been there. The member has nothing, or an older tombstone.
 bool ClusterWorld::IsForgotten(const std::string& key, std::size_t member, Stamp stamp) const {
-  if (options_.erases == 0 || stamp.epoch > registry_.record().swept) return false;
+  if (options_.erases == 0) return false;
+  if (stamp.epoch > registry_.record().swept && !options_.shared) return false;
   const StoredState state = datalets_[member].state(key);
   if (state.stamp == Stamp{}) return true;
   const auto erased = erased_.find(key);

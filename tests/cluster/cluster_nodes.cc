@@ -45,6 +45,7 @@ void ClusterWorld::Call(std::uint32_t node, std::size_t m, AtDatalet request, An
         if (random_.Chance(500)) SendAnswer(node, boot, refused);
         return;
       }
+      datalets_[m].now = now();
       const Answer answer = request(datalets_[m]);
       if (nodes_[node].cut_until[m] <= now()) SendAnswer(node, boot, answer);
     });
@@ -97,6 +98,8 @@ bool ClusterWorld::Owns(std::uint32_t node) const { return Now(node) < nodes_[no
 
 void ClusterWorld::TickNode(std::uint32_t id) {
   Node& node = nodes_[id];
+  ReserveVersions(id, false);
+  FollowSharing(id);
   if (node.owner) {
     if (!Lies() && !Owns(id)) {
       EndOwner(id);
@@ -122,14 +125,16 @@ void ClusterWorld::Acquire(std::uint32_t id) {
       nodes_[id].renew_at = Now(id) + options_.ttl / 3;
       nodes_[id].owner = std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id,
                                                  lease->epoch, lease->record);
+      const Epoch shared = lease->record.value.shared;
+      if (shared != 0) trace_.Add(now(), "merges", shared);
       nodes_[id].session = lease->session;
-      nodes_[id].owner->Start(wanted_, lazy_, want_strong_);
+      nodes_[id].owner->Start(wanted_, lazy_, want_mode_);
     };
   });
 }
 
 void ClusterWorld::Renew(std::uint32_t id) {
-  const Epoch epoch = nodes_[id].owner->epoch();
+  const Epoch epoch = nodes_[id].owner->lease();
   const TimePoint valid = Now(id) + options_.ttl - options_.ttl / 20;
   nodes_[id].renew_at = Now(id) + options_.ttl / 3;
   const SessionId session = nodes_[id].session;
@@ -137,7 +142,7 @@ void ClusterWorld::Renew(std::uint32_t id) {
     const Errc errc = registry.Renew(session, at);
     return [this, id, epoch, valid, errc] {
       Node& node = nodes_[id];
-      if (!node.owner || node.owner->epoch() != epoch) return;
+      if (!node.owner || node.owner->lease() != epoch) return;
       if (errc == Errc::kOk && Owns(id)) {
         node.valid_until = std::max(node.valid_until, valid);
       } else if (!Lies()) {
@@ -149,13 +154,51 @@ void ClusterWorld::Renew(std::uint32_t id) {
 
 void ClusterWorld::EndOwner(std::uint32_t id) {
   if (const auto owner = std::exchange(nodes_[id].owner, nullptr)) {
-    trace_.Add(now(), "owner ends", id, owner->epoch());
+    trace_.Add(now(), "owner ends", id, owner->lease());
     owner->Stop();
   }
 }
 
-void ClusterWorld::OnGivenUp(std::uint32_t id, Epoch epoch) {
-  if (!nodes_[id].owner || nodes_[id].owner->epoch() != epoch) return;
+/// Versions that a node reserves are in the coordinator, and last for longer than it is away.
+void ClusterWorld::ReserveVersions(std::uint32_t id, bool restarts) {
+  const std::uint64_t newest = std::max(HybridClock::MicrosOf(Now(id)), nodes_[id].clock.newest());
+  const std::uint64_t until = std::max(reserved_[id], newest + 5'000'000);
+  const bool forgets = options_.mistake == Mistake::kClockGoesBack;
+  if (restarts) {
+    nodes_[id].clock = {};
+    if (options_.shared) {
+      nodes_[id].offset -= random_.Between(0ms, forgets ? 300ms : nodes_[id].offset);
+    }
+  }
+  const std::uint64_t from = restarts && !forgets ? reserved_[id] : 0;
+  const std::uint32_t number = options_.mistake == Mistake::kNoNumber ? 0 : id;
+  if (restarts || until > reserved_[id]) nodes_[id].clock.Reserve({number, from, until});
+  reserved_[id] = until;
+}
+
+/// A node writes as long as the record, as it was told, names a shared epoch.
+void ClusterWorld::FollowSharing(std::uint32_t id) {
+  Node& node = nodes_[id];
+  if (node.writer && node.writer->epoch() != node.seen.shared) EndWriter(id);
+  if (node.writer || node.seen.shared == 0 || !node.up || node.paused_until > now()) return;
+  trace_.Add(now(), "writer", id, node.seen.shared);
+  node.writer =
+      std::make_shared<Owner>(options_, static_cast<OwnerWorld&>(*this), id, 0,
+                              Recorded<RangeRecord>{node.seen, node.seen_revision}, &node.clock);
+  node.writer->Start({}, {}, Mode::kAaEc);
+}
+
+void ClusterWorld::EndWriter(std::uint32_t id) {
+  if (const auto writer = std::exchange(nodes_[id].writer, nullptr)) writer->Stop();
+}
+
+void ClusterWorld::OnGivenUp(std::uint32_t id, Epoch lease) {
+  if (lease == 0) {  // fenced out
+    trace_.Add(now(), "writer ends", id);
+    nodes_[id].seen.shared = 0;
+    return EndWriter(id);
+  }
+  if (!nodes_[id].owner || nodes_[id].owner->lease() != lease) return;
   EndOwner(id);
   CallRegistry(id, [session = nodes_[id].session](RegistryModel& registry, TimePoint at) -> Answer {
     registry.Release(session, at);
@@ -168,10 +211,12 @@ void ClusterWorld::Crash(std::uint32_t id) {
   if (!node.up) return;
   const TimePoint end = Disturb("node crash", random_.Between(1ms, 300ms), id);
   EndOwner(id);
+  EndWriter(id);
   node.up = false;
   ++node.boot;
   agenda_.Push(end, [this, id] {
     nodes_[id].up = true;
+    ReserveVersions(id, true);
     TickNode(id);
   });
 }

@@ -113,6 +113,39 @@ void Expose(Random& random, ClusterOptions& world) {
       world.cached = 0;
       world.faults = {.crash_datalet = 20, .cut_link = 20};
       return;
+    case Mistake::kMergeAsNew:
+    case Mistake::kAnswerAtOnce:
+      world.faults = {.crash_node = 10, .cut_link = 30};
+      return;
+    case Mistake::kClockGoesBack:
+    case Mistake::kNoNumber:
+      world.keys = 1;
+      world.writes = 800;
+      world.steps = 500;
+      world.mean_pause = 2ms;
+      world.faults = {.crash_node = 8};
+      return;
+    case Mistake::kLateWriters:
+      world.steps = 400;
+      world.mean_pause = 2ms;
+      world.faults = {.change_mode = 8};
+      return;
+    case Mistake::kMergeUnproved:
+      world.keys = 12;
+      world.writes = 30;
+      world.min_latency = world.max_latency = 100us;
+      world.steps = 600;
+      world.mean_pause = 5ms;
+      world.faults = {.empty_datalet = 1, .expire = 300};
+      return;
+    case Mistake::kMergeTooLate:
+      world.keys = 12;
+      world.writes = 30;
+      world.min_latency = world.max_latency = 100us;
+      world.steps = 600;
+      world.mean_pause = 5ms;
+      world.faults = {.crash_datalet = 5, .expire = 300};
+      return;
     case Mistake::kIdentityIgnored:
       world.faults = {.empty_datalet = 20};
       return;
@@ -134,6 +167,27 @@ void DeriveMode(Random& random, ClusterOptions& world) {
   if (random.Chance(500)) world.engine.lane.max_dirty_keys = random.Between(1, 3);
 }
 
+/// A third of the worlds are in mode aa+ec, always or at times.
+void DeriveShared(Random& random, ClusterOptions& world) {
+  const bool mistaken = world.mistake >= Mistake::kClockGoesBack;
+  if (world.mistake != Mistake::kNone && !mistaken) return;
+  if (!mistaken && !random.Chance(330)) return;
+  world.shared = true;
+  world.strong = false;
+  world.erases = random.Pick<std::uint64_t>({0, 200});
+  world.keeper.merge_interval = random.Between(5ms, 60ms);
+  world.keeper.tombstone_ttl = 24h;
+  if (random.Chance(500) || world.mistake >= Mistake::kMergeUnproved) {
+    world.synchronized = true;
+    world.erases = mistaken ? 30 : 300;
+    // Several merges fit into a quarter of it.
+    world.keeper.tombstone_ttl = 500ms + 1500 * world.max_latency;
+  }
+  if (mistaken) return;
+  world.faults.change_mode = random.Pick<std::uint64_t>({0, 3, 20});
+  if (random.Chance(300)) world.engine.lane.max_dirty_keys = random.Between(1, 3);
+}
+
 /// Datalets join, leave, and are replaced, and drivers refuse changes.
 void DeriveMore(Random& random, ClusterOptions& world) {
   if (world.mistake != Mistake::kNone) return;
@@ -148,6 +202,7 @@ void DeriveMore(Random& random, ClusterOptions& world) {
 
 ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   Random random(seed);
+  Random shared_random(seed ^ 0xaaec);
   ClusterOptions world;
   world.seed = seed;
   world.synchronized = seed % 2 == 0;
@@ -192,10 +247,14 @@ ClusterOptions DeriveCluster(std::uint64_t seed, Mistake mistake) {
   if (random.Chance(500)) MakeHard(random, world);
   Expose(random, world);
   DeriveMode(random, world);
+  DeriveShared(shared_random, world);
   DeriveMore(random, world);
+  // A member that lags leaves at once, so that another failure could be one too many.
+  if (world.shared && world.engine.lane.max_dirty_keys <= 3) world.faults.empty_datalet = 0;
   world.keeper.walk.copy_keys = random.Between(1, 3);
   if (random.Chance(500)) world.durable = false;
-  if (mistake == Mistake::kNone && random.Chance(300)) {
+  if (mistake == Mistake::kMergeUnproved) world.durable = false;
+  if (mistake == Mistake::kNone && random.Chance(300) && !world.shared) {
     world.has_lazy = true;
     ++world.datalets;
   }
@@ -213,12 +272,16 @@ std::string Describe(const ClusterOptions& w) {
       "  faults (per thousand): lose {}, late {}, twice {}, pause {}, crash node {} datalet {}, "
       "empty {}, cut {}, slow {}, full {}, expire {}, mode {}, wanted {}, refuse "
       "{}\n",
-      w.seed, static_cast<int>(w.mistake), w.strong ? "sc" : "ec", w.nodes, w.datalets, w.replicas,
-      w.in_at_start, w.keys, w.clients, w.steps, ms(w.mean_pause), ms(w.ttl), ms(w.min_latency),
-      ms(w.max_latency), ms(w.keeper.member_timeout), ms(w.keeper.mark_interval),
-      ms(w.engine.lane.attempt_timeout), w.set.min_in, w.cached, w.writes, w.erases, f.lose, f.late,
-      f.twice, f.pause_node, f.crash_node, f.crash_datalet, f.empty_datalet, f.cut_link,
-      f.slow_datalet, f.full_datalet, f.expire, f.change_mode, f.change_wanted, f.refuse_change);
+      w.seed, static_cast<int>(w.mistake),
+      w.shared   ? "aa+ec"
+      : w.strong ? "sc"
+                 : "ec",
+      w.nodes, w.datalets, w.replicas, w.in_at_start, w.keys, w.clients, w.steps, ms(w.mean_pause),
+      ms(w.ttl), ms(w.min_latency), ms(w.max_latency), ms(w.keeper.member_timeout),
+      ms(w.keeper.mark_interval), ms(w.engine.lane.attempt_timeout), w.set.min_in, w.cached,
+      w.writes, w.erases, f.lose, f.late, f.twice, f.pause_node, f.crash_node, f.crash_datalet,
+      f.empty_datalet, f.cut_link, f.slow_datalet, f.full_datalet, f.expire, f.change_mode,
+      f.change_wanted, f.refuse_change);
 }
 
 }  // namespace stout::sim

@@ -40,6 +40,14 @@ enum class Mistake {
   kMarkDatedLate,      ///< a mark has the time at which it is written
   kLevelIgnored,       ///< a write is answered when one member has it
   kLazyCountsAsDirty,  ///< a fill skips a key that is dirty at a lazy member alone
+  // Of a shared range:
+  kClockGoesBack,  ///< a restarted node forgets which versions it has given
+  kNoNumber,       ///< all nodes have the same number
+  kMergeAsNew,     ///< a merge copies states as if they were new
+  kLateWriters,    ///< the next owner does not fence the nodes out
+  kAnswerAtOnce,   ///< a write is answered before any member has it
+  kMergeUnproved,  ///< a merge copies what a member has that came back with older data
+  kMergeTooLate,   ///< a member may be away for longer than stores remember deletes
 };
 
 /// How often a thing goes wrong, in a thousand.
@@ -67,7 +75,8 @@ struct ClusterFaults {
 struct ClusterOptions {
   std::uint64_t seed = 0;
   Mistake mistake = Mistake::kNone;
-  bool strong = true;  ///< the mode at the start is sc
+  bool strong = true;   ///< the mode at the start is sc
+  bool shared = false;  ///< the mode is aa+ec, at least at times
   std::uint32_t nodes = 2;
   MemberIndex datalets = 3;
   MemberIndex replicas = 3;     ///< members at the start

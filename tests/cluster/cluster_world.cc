@@ -38,6 +38,8 @@ ClusterWorld::Counts& ClusterWorld::Counts::operator+=(const Counts& other) {
   relaxed += other.relaxed;
   bounded += other.bounded;
   causal += other.causal;
+  shared += other.shared;
+  merges += other.merges;
   return *this;
 }
 
@@ -50,7 +52,10 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
       datalets_(options.datalets),
       nodes_(options.nodes),
       sessions_(options.clients),
-      want_strong_(options.strong),
+      want_mode_(options.shared   ? Mode::kAaEc
+                 : options.strong ? Mode::kMsSc
+                                  : Mode::kMsEc),
+      reserved_(options.nodes),
       clients_(options.clients),
       asked_at_(options.clients) {
   for (DataletModel& datalet : datalets_) datalet.durable = options.durable;
@@ -71,6 +76,7 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
     node.cut_until.resize(options.datalets);
     node.seen = registry_.record();
   }
+  for (std::uint32_t node = 0; node < options.nodes; ++node) ReserveVersions(node, true);
 }
 
 // --- The phases ----------------------------------------------------------------------------------
@@ -101,109 +107,6 @@ void ClusterWorld::Step() {
   AskRelaxed();
 }
 
-void ClusterWorld::Trouble() {
-  const ClusterFaults& faults = options_.faults;
-  const auto node = static_cast<std::uint32_t>(random_.Below(options_.nodes));
-  if (Forgets()) {  // the owner may fail, but no other member
-    if (random_.Chance(faults.crash_node)) Crash(node);
-    return;
-  }
-  const std::size_t m = random_.Below(options_.datalets);
-  if (random_.Chance(faults.pause_node)) {
-    nodes_[node].paused_until =
-        Disturb("pause", random_.Between(options_.ttl / 8, options_.ttl * 3), node);
-  }
-  if (random_.Chance(faults.crash_node)) Crash(node);
-  if (random_.Chance(faults.crash_datalet) && datalets_[m].up) {
-    datalets_[m].up = false;
-    const Duration longest = IsLazy(m) ? 3s : 300ms;
-    agenda_.Push(Disturb("datalet crash", random_.Between(1ms, longest), m),
-                 [this, m] { datalets_[m].up = true; });
-  }
-  if (random_.Chance(faults.cut_link)) {
-    nodes_[node].cut_until[m] = Disturb("cut", random_.Between(1ms, 200ms), node, m);
-  }
-  if (random_.Chance(faults.slow_datalet)) {
-    datalets_[m].slow_until = Disturb("slow", random_.Between(1ms, 150ms), m);
-  }
-  if (random_.Chance(faults.full_datalet) && !datalets_[m].full) {
-    datalets_[m].full = true;
-    agenda_.Push(Disturb("datalet full", random_.Between(1ms, 300ms), m),
-                 [this, m] { datalets_[m].full = false; });
-  }
-  if (!options_.durable && random_.Chance(100)) datalets_[m].Save();
-  if (random_.Chance(faults.expire)) datalets_[m].Expire(registry_.record().swept);
-  if (random_.Chance(faults.change_mode)) ChangeMode();
-  if (random_.Chance(faults.change_wanted)) ChangeWanted();
-  if (random_.Chance(faults.empty_datalet)) Empty(m);
-}
-
-/// Returns the end of the fault.
-TimePoint ClusterWorld::Disturb(const char* what, Duration time, std::uint64_t a, std::uint64_t b) {
-  trace_.Add(now(), what, a, b, static_cast<std::uint64_t>(time.count()));
-  // By then each member has left or has answered.
-  const Duration after =
-      6 * options_.keeper.member_timeout + 4 * options_.engine.lane.attempt_timeout;
-  disturbed_until_ = std::max(disturbed_until_, now() + time + after);
-  return now() + time;
-}
-
-/// A member that is in came back without all data, and its owner has not dropped it yet. Another
-/// failure now could be one too many.
-bool ClusterWorld::Forgets() const {
-  for (const RangeRecord::Member& member : registry_.record().members) {
-    if (member.in && !datalets_[DataletOf(member.datalet)].Has(member)) return true;
-  }
-  return false;
-}
-
-void ClusterWorld::Empty(std::size_t m) {
-  const std::vector<std::size_t> in = In();
-  if (now() <= disturbed_until_ || Forgets() || (in.size() == 1 && in[0] == m)) return;
-  for (const std::size_t other : in) {  // none may leave meanwhile
-    if (std::find(wanted_.begin(), wanted_.end(), DataletName(other)) == wanted_.end()) return;
-  }
-  if (options_.durable || random_.Chance(300)) {
-    trace_.Add(now(), "datalet empty", m);
-    datalets_[m].Empty();
-  } else {
-    trace_.Add(now(), "datalet older", m);
-    datalets_[m].Rewind();
-  }
-  // Often nobody sees the loss.
-  if (random_.Chance(300)) {
-    for (std::uint32_t node = 0; node < options_.nodes; ++node) Crash(node);
-  }
-}
-
-void ClusterWorld::ChangeMode() {
-  want_strong_ = !want_strong_;
-  trace_.Add(now(), "mode", want_strong_);
-  for (Node& node : nodes_) {
-    if (node.owner) node.owner->WantStrong(want_strong_);
-  }
-}
-
-/// One datalet joins, or leaves, or takes the place of another.
-void ClusterWorld::ChangeWanted() {
-  const std::size_t datalet_id = random_.Below(options_.datalets - lazy_.size());
-  const std::string datalet = DataletName(datalet_id);
-  const bool may_shrink = wanted_.size() > options_.set.min_in;
-  const auto found = std::find(wanted_.begin(), wanted_.end(), datalet);
-  if (found == wanted_.end()) {
-    if (random_.Chance(700)) {
-      wanted_.erase(wanted_.begin() + static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())));
-    }
-    wanted_.push_back(datalet);
-  } else if (may_shrink) {
-    wanted_.erase(found);
-  }
-  (void)Disturb("wanted", Duration(), datalet_id, wanted_.size());
-  for (Node& node : nodes_) {
-    if (node.owner) node.owner->Want(wanted_);
-  }
-}
-
 void ClusterWorld::Heal() {
   if (verdict_.failed()) return;
   trace_.Add(now(), "faults stop");
@@ -218,6 +121,7 @@ void ClusterWorld::Heal() {
     node.paused_until = {};
     std::fill(node.cut_until.begin(), node.cut_until.end(), TimePoint{});
     if (node.owner) node.owner->AskMembers();
+    if (node.writer) node.writer->AskMembers();
   }
   Settle();
 }
@@ -243,9 +147,9 @@ void ClusterWorld::ExpectService() {
       // A set is refused while the engine is full, for example of a mark.
       for (int tries = 0; tries < 5 && counts_.answered == before; ++tries) {
         if (kind == Kind::kSet) operation.value = fmt::format("v{}", ++last_value_);
-        const auto owner = AnyOwner();
-        if (!owner) return verdict_.Fail("the owner is lost without a fault");
-        Submit(0, *owner, operation);
+        const auto server = AnyServer();
+        if (!server) return verdict_.Fail("the owner is lost without a fault");
+        Submit(0, *server, operation);
         RunUntil(now() + 2 * options_.keeper.member_timeout + 200ms);
         if (clients_[0]) break;
       }
@@ -267,7 +171,7 @@ void ClusterWorld::ExpectServiceWithFullDisk() {
   const TimePoint end = now() + 3 * limit;
   while (now() < end && !verdict_.failed()) {
     RunUntil(now() + options_.mean_pause);
-    const auto owner = AnyOwner();
+    const auto owner = AnyServer();
     if (owner && !clients_[0]) {
       Submit(0, *owner,
              {.op = Kind::kSet, .key = "k0", .value = fmt::format("v{}", ++last_value_)});
@@ -315,8 +219,16 @@ std::optional<std::uint32_t> ClusterWorld::AnyOwner() {
   return any;
 }
 
+/// A node that takes requests.
+std::optional<std::uint32_t> ClusterWorld::AnyServer() {
+  if (registry_.record().shared == 0) return AnyOwner();
+  const auto node = static_cast<std::uint32_t>(random_.Below(options_.nodes));
+  const bool runs = nodes_[node].up && nodes_[node].paused_until <= now();
+  return runs && nodes_[node].writer ? std::optional(node) : AnyOwner();
+}
+
 void ClusterWorld::Ask(std::uint32_t client) {
-  const auto owner = AnyOwner();
+  const auto owner = AnyServer();
   if (!owner) return;
   if (clients_[client]) {
     if (healed_ || now() < asked_at_[client] + 1s) return;
@@ -337,7 +249,8 @@ void ClusterWorld::Submit(std::uint32_t client, std::uint32_t node,
                           const test::Operation& operation) {
   // Without a fence only writes come from clocks that lie: leases alone make reads safe.
   const bool lies = Lies() && (options_.mistake != Mistake::kNoFence || operation.op != Kind::kGet);
-  if (!Owns(node) && !lies) return;
+  const bool shares = nodes_[node].writer && nodes_[node].writer->keeper().serving();
+  if (!shares && (!nodes_[node].owner || (!Owns(node) && !lies))) return;
   const std::size_t id = history_.size();
   history_.push_back(operation);
   if (operation.op == Kind::kSet) writer_[*operation.value] = id;
@@ -356,7 +269,9 @@ void ClusterWorld::Submit(std::uint32_t client, std::uint32_t node,
   }
   trace_.Add(now(), "request", id, static_cast<std::uint64_t>(operation.op), node,
              operation.key + operation.value.value_or(""));
-  nodes_[node].owner->Serve(request);
+  if (shares && operation.op == Kind::kGet) relaxed_gets_.insert(id);
+  const auto server = shares ? nodes_[node].writer : nodes_[node].owner;
+  server->Serve(request);
 }
 
 void ClusterWorld::OnEnd(std::size_t id, Ending ending, std::optional<std::string> value) {
@@ -372,6 +287,7 @@ void ClusterWorld::OnEnd(std::size_t id, Ending ending, std::optional<std::strin
   ++counts_.answered;
   if (operation.op == Kind::kGet) {
     operation.value = std::move(value);
+    if (relaxed_gets_.contains(id)) operation.outcome = Outcome::kFail;  // promises nothing
     return;
   }
   const auto level = levels_.find(id);
@@ -394,6 +310,9 @@ void ClusterWorld::OnEnd(std::size_t id, Ending ending, std::optional<std::strin
 void ClusterWorld::OnChange(std::size_t request, const std::string& key, Stamp stamp) {
   trace_.Add(now(), "change", request, stamp.epoch, stamp.version, key);
   if (key == kMarkKey) return;  // a fill does not copy it
+  if (!stamps_.emplace(key, stamp).second) {
+    verdict_.Fail(fmt::format("two changes of {} have the same stamp", key));
+  }
   changes_[key][stamp.epoch].push_back(stamp.version);
   if (request == kNobody) return;
   changed_[request] = stamp;

@@ -34,10 +34,11 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
 ///  4. The relaxed reads of a session do not go back while its member is in. One with a bound shows
 ///     each write that was acknowledged before. In mode ec, this holds for the present owner's.
+///     In mode aa+ec, the stamps are the order: see IsOlder.
 ///  5. A write at a level is durable at this number of members when it is answered.
 ///  6. Once faults stop, the range has an owner, all wanted members are in, all members are equal,
-///     the lazy one too, and requests end. While one disk of several is full, all requests end as
-///     well.
+///     the lazy one too, and requests end. No two changes have the same stamp. While one disk of
+///     several is full, all requests end as well.
 class ClusterWorld final : private OwnerWorld {
  public:
   ClusterWorld(const ClusterOptions& options, bool print);
@@ -61,6 +62,8 @@ class ClusterWorld final : private OwnerWorld {
     std::uint64_t relaxed = 0;  ///< reads at members
     std::uint64_t bounded = 0;  ///< of these
     std::uint64_t causal = 0;   ///< likewise
+    std::uint64_t shared = 0;   ///< times that all nodes began to write
+    std::uint64_t merges = 0;   ///< that the record names
 
     Counts& operator+=(const Counts& other);
   };
@@ -81,6 +84,8 @@ class ClusterWorld final : private OwnerWorld {
     double drift = 0;  // of its clock, as a share
     Duration offset{};
     std::shared_ptr<Owner> owner;
+    std::shared_ptr<Owner> writer;  // to the shared range
+    HybridClock clock;
     SessionId session = 0;    // of the owner
     TimePoint valid_until{};  // of its lease, by its clock
     TimePoint renew_at{};
@@ -139,7 +144,7 @@ class ClusterWorld final : private OwnerWorld {
   void OnReverted() override {
     verdict_.Fail("an owner goes on with an older copy although a member has all data");
   }
-  void OnGivenUp(std::uint32_t node, Epoch epoch) override;
+  void OnGivenUp(std::uint32_t node, Epoch lease) override;
 
   // The network.
   [[nodiscard]] Duration Latency();
@@ -152,6 +157,9 @@ class ClusterWorld final : private OwnerWorld {
   void Renew(std::uint32_t node);
   void EndOwner(std::uint32_t node);
   void Crash(std::uint32_t node);
+  void ReserveVersions(std::uint32_t node, bool restarts);
+  void FollowSharing(std::uint32_t node);
+  void EndWriter(std::uint32_t node);
   [[nodiscard]] bool Owns(std::uint32_t node) const;
   [[nodiscard]] bool Lies() const;
 
@@ -159,6 +167,7 @@ class ClusterWorld final : private OwnerWorld {
   void Ask(std::uint32_t client);
   void Submit(std::uint32_t client, std::uint32_t node, const test::Operation& operation);
   [[nodiscard]] std::optional<std::uint32_t> AnyOwner();
+  [[nodiscard]] std::optional<std::uint32_t> AnyServer();
 
   // Sessions at members.
   void TellRecord();
@@ -213,9 +222,10 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<DataletModel> datalets_;
   std::vector<Node> nodes_;
   std::vector<Session> sessions_;
-  bool want_strong_;
-  std::vector<std::string> wanted_;  // datalets
-  std::vector<std::string> lazy_;    // likewise
+  Mode want_mode_;
+  std::vector<std::uint64_t> reserved_;  // versions, by node
+  std::vector<std::string> wanted_;      // datalets
+  std::vector<std::string> lazy_;        // likewise
   TimePoint disturbed_until_{};
   bool healed_ = false;
   Counts counts_;
@@ -226,8 +236,10 @@ class ClusterWorld final : private OwnerWorld {
   std::uint64_t last_value_ = 0;
   std::vector<Strong> strong_;
   std::map<std::size_t, Stamp> changed_;  // by request
-  std::map<std::string, Stamp> acked_;    // the newest in mode sc, by key
+  std::set<std::pair<std::string, Stamp>> stamps_;
+  std::map<std::string, Stamp> acked_;  // the newest in mode sc, by key
   std::map<std::string, std::vector<Acknowledged>> acknowledged_;
+  std::set<std::size_t> relaxed_gets_;           // by nodes without the lease
   std::map<std::size_t, std::uint32_t> levels_;  // of writes that asked for one
   Epoch newest_epoch_ = 0;                       // of an owner
   std::vector<std::size_t> all_acked_;           // writes

@@ -68,6 +68,8 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   CHECK(counts.relaxed > 20 * seeds);
   CHECK(counts.bounded > seeds);
   CHECK(counts.causal > seeds);
+  CHECK(4 * counts.shared > seeds);
+  CHECK(counts.merges > 0);
 }
 
 constexpr const char* kUnordered = "no order explains";
@@ -77,6 +79,7 @@ constexpr const char* kStale = "staler than it allows";
 constexpr const char* kCauses = "older than what it has seen depends on";
 constexpr const char* kBelow = "below its level";
 constexpr const char* kBack = "go back";
+constexpr const char* kSameStamp = "have the same stamp";
 constexpr const char* kBadMark = "covers a version";
 
 struct Control {
@@ -113,7 +116,14 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kMarkWhileFilling, "a mark at a member that is filled", kStale, 746},
       Control{Mistake::kMarkDatedLate, "a mark dated when it is written", kStale, 12},
       Control{Mistake::kLevelIgnored, "a level ignored", kBelow, 4},
-      Control{Mistake::kLazyCountsAsDirty, "a key dirty at a lazy member alone", kLacking, 0});
+      Control{Mistake::kLazyCountsAsDirty, "a key dirty at a lazy member alone", kLacking, 0},
+      Control{Mistake::kClockGoesBack, "a clock that goes back", kSameStamp, 0},
+      Control{Mistake::kNoNumber, "a version without the node's number", kSameStamp, 4},
+      Control{Mistake::kMergeAsNew, "a merge that copies older states as new", kOverwritten, 15},
+      Control{Mistake::kLateWriters, "no fence at the end of sharing", kOverwritten, 19},
+      Control{Mistake::kAnswerAtOnce, "an answer before any member has it", kBelow, 0},
+      Control{Mistake::kMergeUnproved, "a merge with a store that lost states", kBack, 63},
+      Control{Mistake::kMergeTooLate, "a merge after deletes are forgotten", kBack, 10});
   ClusterWorld::Counts counts;
   std::optional<std::string> violation;
   std::uint64_t seed = control.first;

@@ -30,6 +30,7 @@ WriteResult DataletModel::Write(Epoch epoch, const std::vector<WriteItem>& items
     StoredState& row = rows_[item.key];
     const Stamp stamp{epoch, item.version};
     if (stamp <= row.stamp) continue;  // a repetition, or overtaken
+    written_[item.key] = now;
     row = {.found = item.kind == WriteKind::kPut, .value = item.value, .stamp = stamp};
   }
   return {};
@@ -63,6 +64,12 @@ ScanResult DataletModel::Scan(const ScanRequest& request) const {
 void DataletModel::Expire(Epoch epoch) {
   std::erase_if(rows_, [epoch](const auto& row) {
     return !row.second.found && row.second.stamp.epoch <= epoch;
+  });
+}
+
+void DataletModel::Expire(TimePoint before) {
+  std::erase_if(rows_, [this, before](const auto& row) {
+    return !row.second.found && written_[row.first] < before;
   });
 }
 

@@ -38,6 +38,8 @@ class DataletModel {
 
   /// Forgets tombstones of this epoch and of older ones.
   void Expire(Epoch epoch);
+  /// Forgets tombstones from before this time.
+  void Expire(TimePoint before);
   /// Comes back as a different store.
   void Empty();
   void Save();
@@ -53,6 +55,7 @@ class DataletModel {
   /// Returns false if it came back, empty or with older data, and was not filled since.
   [[nodiscard]] bool Has(const RangeRecord::Member& member) const;
 
+  TimePoint now{};  // of the call
   bool durable = true;
   bool up = true;
   TimePoint slow_until{};
@@ -60,6 +63,7 @@ class DataletModel {
 
  private:
   std::map<std::string, StoredState> rows_;
+  std::map<std::string, TimePoint> written_;  // when, by key
   Epoch fence_ = 0;
   std::pair<std::map<std::string, StoredState>, Epoch> saved_;
   std::uint64_t incarnation_ = 1;

@@ -92,6 +92,16 @@ stout_mutant(failed_copy_counts src/core/range_walk.cc
   OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;]]
   NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])
 
+# --- Shared ranges ---------------------------------------------------------------------------------
+
+stout_mutant(reopened_member_counts src/core/replica_set.cc
+  OLD [[(answer.asked & bit) == 0 && !shared_) {]]
+  NEW [[(answer.asked & bit) == 0) {]])
+
+stout_mutant(merge_in_one_direction src/core/range_walk.cc
+  OLD [[members & ~MaskOf(source),]]
+  NEW [[members & ~(2 * MaskOf(source) - 1),]])
+
 # --- Relaxed reads ---------------------------------------------------------------------------------
 
 stout_mutant(session_leaves_its_member src/core/relaxed_reads.cc

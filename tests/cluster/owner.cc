@@ -11,22 +11,37 @@ Recorded<RangeRecord> Adapt(Recorded<RangeRecord> record, Mistake mistake) {
   return record;
 }
 
+Epoch EpochOf(const RangeRecord& record, Epoch lease) {
+  return record.shared != 0 ? record.shared : lease;
+}
+
+RangeKeeperOptions KeeperOf(const ClusterOptions& options, Epoch lease, bool only_writes) {
+  RangeKeeperOptions keeper = options.keeper;
+  keeper.lease = lease;
+  keeper.only_writes = only_writes;
+  if (options.mistake == Mistake::kMergeTooLate) keeper.tombstone_ttl = std::chrono::hours(24);
+  return keeper;
+}
+
 }  // namespace
 
-Owner::Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
-             Recorded<RangeRecord> record)
+Owner::Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch lease,
+             Recorded<RangeRecord> record, HybridClock* clock)
     : options_(options),
       world_(world),
       node_(node),
-      set_(epoch, options.set),
+      lease_(lease),
+      clock_(clock),
+      set_(EpochOf(record.value, lease), options.set),
       keeper_(std::in_place, kRange, Adapt(std::move(record), options.mistake), set_,
-              options.keeper),
-      reads_(set_, epoch) {}
+              KeeperOf(options, lease, clock != nullptr)),
+      reads_(set_, lease) {}
 
-void Owner::Start(std::vector<std::string> wanted, std::vector<std::string> lazy, bool strong) {
+void Owner::Start(std::vector<std::string> wanted, std::vector<std::string> lazy, Mode mode) {
   keeper_->Follow(std::move(lazy), Now());
   keeper_->Want(std::move(wanted), Now());
-  keeper_->WantStrong(strong, Now());
+  keeper_->WantStrong(mode == Mode::kMsSc, Now());
+  keeper_->WantShared(mode == Mode::kAaEc, Now());
   keeper_->Start(Now());
   if (options_.has_local) set_.SetLocal(node_ % members());
   Pump();
@@ -37,8 +52,9 @@ void Owner::Want(std::vector<std::string> datalets) {
   Pump();
 }
 
-void Owner::WantStrong(bool strong) {
-  keeper_->WantStrong(strong, Now());
+void Owner::WantMode(Mode mode) {
+  keeper_->WantStrong(mode == Mode::kMsSc, Now());
+  keeper_->WantShared(mode == Mode::kAaEc, Now());
   Pump();
 }
 
@@ -75,7 +91,7 @@ bool Owner::IsDirty(const std::string& key, MemberMask except) const {
 void Owner::Evict() {
   std::erase_if(memory_, [this](const auto& entry) {
     const std::uint64_t share = (static_cast<std::uint64_t>(entry.first.back()) * 337) % 1000;
-    return share >= options_.cached && !IsDirty(entry.first);
+    return (only_writes() || share >= options_.cached) && !IsDirty(entry.first);
   });
 }
 
@@ -83,7 +99,7 @@ void Owner::Evict() {
 
 void Owner::Serve(const Request& request) {
   const bool writes = request.kind != Request::Kind::kGet;
-  const bool takes = set_.takes_writes() && set_.TakesWrites(request.level.value_or(0));
+  const bool takes = set_.takes_writes() && set_.TakesWrites(request.level.value_or(1));
   if (!keeper_->serving() || (writes && !takes)) {
     return world_.OnEnd(request.id, Ending::kRefused, std::nullopt);
   }
@@ -95,7 +111,7 @@ void Owner::Serve(const Request& request) {
     if (request.kind == Request::Kind::kSet) value = request.value;
     if (!Change(request.id, request.key, value)) return End(request.id, Ending::kRefused, {});
     Need need = set_.NeedOfWrite();
-    if (request.level) need.members = need.min_in = *request.level;
+    if (request.level) need = set_.NeedAt(*request.level, true);
     if (options_.mistake == Mistake::kLevelIgnored) need.members = 1;
     Ask(request, need);
   }
@@ -115,7 +131,8 @@ void Owner::Read(const Request& request) {
         },
         ReadResult{.errc = Errc::kUnknown, .states = {}});
   }
-  if (memory_.contains(request.key)) return Ask(request, set_.NeedOfRead());
+  const bool known = !only_writes() || IsDirty(request.key);
+  if (known && memory_.contains(request.key)) return Ask(request, set_.NeedOfRead());
   const FetchId id = ++last_id_;
   reading_[id] = request;
   reads_.Read(request.key, id, false);
@@ -125,6 +142,9 @@ void Owner::Read(const Request& request) {
 void Owner::Ask(const Request& request, const Need& need) {
   const ReplyId id = ++last_id_;
   asked_[id] = {request.id, memory_.at(request.key)};
+  if (only_writes() && options_.mistake == Mistake::kAnswerAtOnce) {
+    return End(request.id, Ending::kDone, {});
+  }
   const KeyRef ref{0, request.key};
   ForEachMember(set_.Ask(id, need), [&](MemberIndex m) {
     members_[m].engine->SafeReply({&ref, 1}, id, Now());
@@ -146,12 +166,13 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
     if (lags) ForEachMember(full, [&](MemberIndex m) { keeper_->OnLagging(m, Now()); });
     return false;
   }
+  const auto version = only_writes() ? clock_->Next(CoarseNow()) : set_.NextVersion();
+  if (!version) return false;
   memory_[key] = std::move(value);
-  const Version version = set_.NextVersion();
   ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
-    members_[m].engine->MarkDirty({0, key}, 10, version, Now());
+    members_[m].engine->MarkDirty({0, key}, 10, *version, Now());
   });
-  world_.OnChange(request, key, {epoch(), version});
+  world_.OnChange(request, key, {epoch(), *version});
   const bool told =
       options_.mistake != Mistake::kSettleOverChange || request == OwnerWorld::kNobody;
   if (told) reads_.OnMarked(key);
@@ -181,7 +202,7 @@ void Owner::Pump() {
     keeper_->Tick(Now());
   } while (!given_up_ && Turn());
   pumping_ = false;
-  if (given_up_) return world_.OnGivenUp(node_, epoch());
+  if (given_up_) return world_.OnGivenUp(node_, only_writes() ? 0 : lease_);
   wake_ = std::min(wake_, keeper_->NextTick());
   if (wake_ == kNever) return;
   const std::uint64_t wake = ++wakes_;
@@ -236,6 +257,7 @@ void Owner::OnRead(const reads::Done& done) {
   } else {
     std::optional<std::string> value;
     if (done.state.found) value = done.state.value;
+    if (only_writes() && !IsDirty(request.key)) memory_.erase(request.key);
     memory_.try_emplace(request.key, value);
     End(request.id, Ending::kDone, std::move(value));
   }
@@ -252,6 +274,7 @@ bool Owner::Poll(MemberIndex m) {
   if (!effects.fenced.empty()) keeper_->OnFencedOut(m, Now());
   for (const RunReply& reply : effects.replies) set_.OnReply(reply.id, m, reply.errc);
   for (FetchDone& done : effects.fetched) {
+    if (only_writes()) clock_->Observe(done.state.stamp.version);
     reads_.OnFetched(done.id, m, done.errc, std::move(done.state));
   }
   return !effects.empty();

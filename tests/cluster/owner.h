@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "stout/core/engine.h"
+#include "stout/core/hybrid_clock.h"
 #include "stout/core/range_keeper.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/strong_reads.h"
@@ -32,6 +34,8 @@ struct Request {
   std::string value;
   std::optional<std::uint32_t> level{};  ///< of a write: as AnswerLevel::members
 };
+
+enum class Mode { kMsSc, kMsEc, kAaEc };
 
 enum class Ending { kDone, kRefused, kUnknown };
 
@@ -59,7 +63,8 @@ class OwnerWorld {
   /// A transaction was not answered in time.
   virtual void OnUnknownCommit() = 0;
   virtual void OnReverted() = 0;
-  virtual void OnGivenUp(std::uint32_t node, Epoch epoch) = 0;
+  /// `lease`: its epoch; 0 if the range was written to without it.
+  virtual void OnGivenUp(std::uint32_t node, Epoch lease) = 0;
 
   static constexpr std::size_t kNobody = SIZE_MAX;
 
@@ -71,13 +76,14 @@ class OwnerWorld {
 /// RangeKeeper and StrongReads, and keeps values in memory.
 class Owner final : private StateSource, public std::enable_shared_from_this<Owner> {
  public:
-  Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch epoch,
-        Recorded<RangeRecord> record);
+  /// `clock`: of a node that writes to a shared range, without its lease.
+  Owner(const ClusterOptions& options, OwnerWorld& world, std::uint32_t node, Epoch lease,
+        Recorded<RangeRecord> record, HybridClock* clock = nullptr);
 
-  void Start(std::vector<std::string> wanted, std::vector<std::string> lazy, bool strong);
+  void Start(std::vector<std::string> wanted, std::vector<std::string> lazy, Mode mode);
   void Serve(const Request& request);
   void Want(std::vector<std::string> datalets);
-  void WantStrong(bool strong);
+  void WantMode(Mode mode);
   void RefreshMark();
   /// Calls each member, as a node does from time to time, so that a loss is noticed without load.
   void AskMembers();
@@ -86,7 +92,11 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
 
   [[nodiscard]] const RangeKeeper& keeper() const { return *keeper_; }
   [[nodiscard]] const ReplicaSet& set() const { return set_; }
+  /// Under which it writes.
   [[nodiscard]] Epoch epoch() const { return set_.epoch(); }
+  [[nodiscard]] Epoch lease() const { return lease_; }
+  /// It writes to a shared range, without its lease.
+  [[nodiscard]] bool only_writes() const { return clock_ != nullptr; }
 
  private:
   struct Member {
@@ -100,6 +110,10 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   [[nodiscard]] bool IsDirty(const std::string& key, MemberMask except = 0) const;
   void Evict();
   [[nodiscard]] TimePoint Now() const { return world_.Now(node_); }
+  /// Versions of changes that follow each other closely differ all the same.
+  [[nodiscard]] TimePoint CoarseNow() const {
+    return std::chrono::floor<std::chrono::milliseconds>(Now());
+  }
 
   [[nodiscard]] MemberIndex members() const {
     return static_cast<MemberIndex>(keeper_->record().members.size());
@@ -165,6 +179,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   const ClusterOptions& options_;
   OwnerWorld& world_;
   const std::uint32_t node_;
+  const Epoch lease_;
+  HybridClock* const clock_;
   ReplicaSet set_;
   std::optional<RangeKeeper> keeper_;
   StrongReads reads_;

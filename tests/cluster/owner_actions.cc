@@ -13,7 +13,8 @@ void Owner::Run(const range::Action& action) {
 }
 
 void Owner::Do(const range::Fence& fence) {
-  const bool fences = options_.mistake != Mistake::kNoFence || keeper_->serving();
+  const bool late = options_.mistake == Mistake::kLateWriters && !only_writes();
+  const bool fences = (options_.mistake != Mistake::kNoFence && !late) || keeper_->serving();
   members_[fence.member].incarnation = 0;
   struct Fenced {
     range::Fenced answer;
@@ -28,7 +29,8 @@ void Owner::Do(const range::Fence& fence) {
       [this, fence](const Fenced& fenced) {
         members_[fence.member].incarnation = fenced.incarnation;
         range::Fenced answer = fenced.answer;
-        if (options_.mistake == Mistake::kOlderKept && !keeper_->serving()) {
+        const bool unproved = options_.mistake == Mistake::kMergeUnproved;
+        if ((unproved || options_.mistake == Mistake::kOlderKept) && !keeper_->serving()) {
           answer.incarnation = keeper_->record().members[fence.member].incarnation;
         }
         keeper_->OnFenced(fence.attempt, answer, Now());
@@ -42,7 +44,9 @@ void Owner::Do(const range::Read& read) {
       [this, read](const ReadResult& result) {
         ReadResult seen = result;
         const bool identity = read.keys.front() == kIdentityKey;
-        if (identity && options_.mistake == Mistake::kEmptyKept && !seen.states.empty()) {
+        const bool unproved = options_.mistake == Mistake::kMergeUnproved;
+        if (identity && (unproved || options_.mistake == Mistake::kEmptyKept) &&
+            !seen.states.empty()) {
           seen.states[0].found = true;
           seen.states[0].value = keeper_->record().members[read.member].Identity();
         }
@@ -62,6 +66,9 @@ void Owner::Do(const range::Copy& copy) {
   std::vector<WriteItem> items = copy.items;
   for (WriteItem& item : items) {
     if (options_.mistake == Mistake::kCopiesAsZero) item.version = 0;
+    if (options_.mistake == Mistake::kMergeAsNew && keeper_->record().shared != 0) {
+      item.version = HybridClock::MicrosOf(Now()) << HybridClock::kNumberBits;
+    }
     if (options_.mistake == Mistake::kCopiesAsOne && item.version == 0) item.version = 1;
   }
   CallMember<WriteResult>(

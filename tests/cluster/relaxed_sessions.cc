@@ -17,13 +17,15 @@ using Outcome = test::Operation::Outcome;
 // Each node is told of each change of the record, in time or late.
 void ClusterWorld::TellRecord() {
   for (std::uint32_t id = 0; id < options_.nodes; ++id) {
-    const Duration late = read_random_.Chance(100) ? options_.ttl * 2 : Duration::zero();
+    const bool is_late = options_.mistake == Mistake::kLateWriters || read_random_.Chance(100);
+    const Duration late = is_late ? options_.ttl * 2 : Duration::zero();
     agenda_.Push(now() + read_random_.Between(options_.min_latency, options_.max_latency + late),
                  [this, id, record = registry_.record(), revision = registry_.revision()] {
                    Node& node = nodes_[id];
                    if (revision <= node.seen_revision) return;
                    node.seen = record;
                    node.seen_revision = revision;
+                   Deliver(id, node.boot, [this, id] { FollowSharing(id); });
                  });
   }
 }

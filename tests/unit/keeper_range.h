@@ -53,6 +53,12 @@ struct Range {
     actions.pop_front();
     return kind;
   }
+  const range::Action& Peek() {
+    for (range::Action& action : keeper.TakeActions()) actions.push_back(std::move(action));
+    REQUIRE_FALSE(actions.empty());
+    return actions.front();
+  }
+  void Drop() { actions.pop_front(); }
   [[nodiscard]] bool Quiet() {
     for (range::Action& action : keeper.TakeActions()) actions.push_back(std::move(action));
     return actions.empty();

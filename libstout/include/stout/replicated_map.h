@@ -23,6 +23,7 @@
 #include "stout/core/types.h"
 #include "stout/error.h"
 #include "stout/key_map.h"
+#include "stout/node_clock.h"
 #include "stout/store.h"
 #include "stout/tenants.h"
 #include "stout/unique_function.h"
@@ -41,7 +42,9 @@ struct Replica {
   bool lazy = false;
 };
 
-/// A range that a ReplicatedMap takes over, as the owner under a lease's epoch.
+/// A range that a ReplicatedMap takes over, as the owner under a lease's epoch. Or a shared range
+/// (RangeRecord::shared): its owner merges the members, and serves nothing; without a lease, the
+/// map serves and writes.
 struct ReplicatedRange {
   using CommitHandler = UniqueFunction<void(ErrorCode, ChangeAnswer)>;
   /// Registry::Change, or what does the same. It is called on the map's strand, and answers on any
@@ -54,7 +57,7 @@ struct ReplicatedRange {
   /// Then name one member that is in. Its store may have older data, and the others are filled from
   /// it.
   Recorded<RangeRecord> record;
-  Epoch epoch = 0;
+  Epoch epoch = 0;                ///< of the lease; 0: none, the range is shared
   Scope scope;                    ///< of the range, at each store
   std::vector<Replica> replicas;  ///< as in ReplicatedMap::Want
   std::vector<std::string> want;  ///< likewise; empty: the members that are in at the start
@@ -97,6 +100,10 @@ struct ReplicatedMapOptions {
   std::string local;
   /// The mode: sc if true, ec otherwise. nullopt: as in the record.
   std::optional<bool> strong;
+  /// All nodes are to write: mode aa+ec. Requires that `strong` is false.
+  bool shared = false;
+  /// Versions of a map without a lease, which refuses changes with kTransient if none is reserved.
+  std::shared_ptr<NodeClock> clock;
   /// Shares and weights by hand of the tenants that share the memory. May be null.
   std::shared_ptr<const Tenants> tenants;
 };
@@ -105,6 +112,7 @@ struct ReplicatedMapStats {
   std::vector<MemberStats> members;
   bool serving = false;
   bool strong = false;   ///< mode sc
+  bool shared = false;   ///< mode aa+ec
   bool settled = false;  ///< all wanted members are in, and all states are equal at them
   Version version = 0;   ///< of the newest change
   Version mark = 0;      ///< versions up to this one are at all members that are in
@@ -124,6 +132,11 @@ struct ReplicatedMapStats {
 /// members that are in at present. In mode sc each key is linearizable, if the caller checks that
 /// it owns the range as a request begins. In mode ec writes are answered when `ack` members have
 /// them.
+///
+/// In mode aa+ec each node has such a map without a lease, and the newest stamp wins. It shows what
+/// one member has, and keeps states in memory only until they are durable. A member that fails is
+/// closed without the changes that it lacks, until it answers again: the owner's map merges the
+/// members.
 ///
 /// Owner, threads: as stout::Interposer. All handlers run on the strand.
 /// Errors: as WriteBackMap. kTooFewMembers: fewer than `min_in` members are in; nothing was done.
@@ -160,6 +173,8 @@ class ReplicatedMap final : public KeyMap {
   void Want(std::vector<std::string> want, const std::vector<Replica>& replicas);
   /// Changes the mode that ReplicatedMapOptions::strong set.
   void WantStrong(bool strong);
+  /// Likewise ReplicatedMapOptions::shared.
+  void WantShared(bool shared);
 
   /// Put and Delete: kClosed until the map is open, kTooFewMembers while fewer than `min_in`
   /// members are in.

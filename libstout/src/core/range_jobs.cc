@@ -68,8 +68,25 @@ ReplyId RangeKeeper::AskBarrier(const Need& need) {
 // --- Jobs ----------------------------------------------------------------------------------------
 
 bool RangeKeeper::settled() const {
-  return serving() && !proposed_ && job_ == Job::kNone && IsComplete() && set_.in() == wanted_ &&
-         !SweepIsDue() && record_.strong == want_strong_;
+  if (stage_ == Stage::kShared && !options_.only_writes) {
+    return want_shared_ && IsMerged();
+  }
+  return serving() && want_shared_ == (record_.shared != 0) && !proposed_ && job_ == Job::kNone &&
+         IsComplete() && set_.in() == wanted_ && !SweepIsDue() && record_.strong == want_strong_;
+}
+
+void RangeKeeper::WantStrong(bool strong, TimePoint now) {
+  want_strong_ = strong;
+  if (!strong && job_ == Job::kStrong && !job_proposed_) StopJob(now);
+  // A transaction under way may be in force.
+  set_.SetStrong(strong || record_.strong || (proposed_ && proposed_->strong));
+  Advance(now);
+}
+
+void RangeKeeper::WantShared(bool shared, TimePoint now) {
+  want_shared_ = shared;
+  if (!shared && job_ == Job::kShare && !job_proposed_) StopJob(now);
+  Advance(now);
 }
 
 void RangeKeeper::Work(TimePoint now) {
@@ -126,6 +143,9 @@ void RangeKeeper::ChooseJob(TimePoint now) {
     AwaitBarrier(Job::kStrong, {});
   } else if (next) {
     StartFill(*next);
+  } else if (want_shared_ && !record_.strong && IsComplete() && set_.in() == wanted_) {
+    merge_began_ = now;
+    AwaitBarrier(Job::kShare, {});
   }
 }
 
@@ -218,6 +238,9 @@ void RangeKeeper::EndJob(TimePoint now) {
   } else if (job_ == Job::kSwept) {
     record.swept = set_.epoch() - 1;
     record.closed.clear();
+  } else if (job_ == Job::kShare) {
+    record.shared = set_.epoch();
+    record.merged = merge_began_;
   } else {
     record.strong = true;
   }
@@ -225,7 +248,7 @@ void RangeKeeper::EndJob(TimePoint now) {
 }
 
 void RangeKeeper::StopJob(TimePoint now) {
-  const bool fills = job_ != Job::kSweep && job_ != Job::kSwept && job_ != Job::kStrong;
+  const bool fills = Fills() || job_ == Job::kFence;
   walk_.reset();
   if (job_barrier_ != 0) (void)set_.Withdraw(job_barrier_);
   job_barrier_ = 0;

@@ -28,6 +28,7 @@ RangeKeeper::RangeKeeper(RangeId range, Recorded<RangeRecord> record, ReplicaSet
       record_(std::move(record.value)),
       revision_(record.revision),
       want_strong_(record_.strong),
+      want_shared_(record_.shared != 0),
       members_(record_.members.size()) {
   for (const RangeRecord::Member& member : record_.members) {
     if (member.in) wanted_datalets_.push_back(member.datalet);
@@ -38,12 +39,17 @@ RangeKeeper::RangeKeeper(RangeId range, Recorded<RangeRecord> record, ReplicaSet
 
 void RangeKeeper::Start(TimePoint now) {
   if (stage_ != Stage::kNew) return;
-  stage_ = Stage::kTakingOver;
+  stage_ = record_.shared != 0 ? Stage::kShared : Stage::kTakingOver;
   started_ = now;
   std::vector<std::string> kept = wanted_datalets_;
   kept.insert(kept.end(), followers_.begin(), followers_.end());
   RemoveFormerMembers(record_, kept);
+  set_.SetStrong(want_strong_ || record_.strong);
   FindWanted();
+  if (stage_ == Stage::kShared) {
+    set_.Adopt(record_);
+    if (!options_.only_writes) actions_.push_back(range::Serve{});
+  }
   Advance(now);
 }
 
@@ -89,6 +95,7 @@ MemberMask RangeKeeper::Find(const std::vector<std::string>& datalets) {
 void RangeKeeper::OnReachable(MemberIndex member, TimePoint now) {
   members_[member].due = {};
   members_[member].tried = false;
+  merge_due_ = now;
   Advance(now);
 }
 
@@ -100,14 +107,6 @@ void RangeKeeper::SetSilent(MemberMask silent, TimePoint now) {
 void RangeKeeper::LimitWalks(std::size_t page_keys, std::size_t copy_bytes) {
   options_.walk.page_keys = std::min(options_.walk.page_keys, page_keys);
   options_.walk.copy_bytes = std::min(options_.walk.copy_bytes, copy_bytes);
-}
-
-void RangeKeeper::WantStrong(bool strong, TimePoint now) {
-  want_strong_ = strong;
-  if (!strong && job_ == Job::kStrong && !job_proposed_) StopJob(now);
-  // A transaction under way may be in force.
-  set_.SetStrong(strong || record_.strong || (proposed_ && proposed_->strong));
-  Advance(now);
 }
 
 void RangeKeeper::OnFenced(range::Attempt attempt, const range::Fenced& answer, TimePoint now) {
@@ -257,6 +256,7 @@ void RangeKeeper::Advance(TimePoint now) {
   ForgiveDelay(now);
   next_tick_ = kNever;
   if (stage_ == Stage::kTakingOver && !proposed_) TakeOver(now);
+  if (stage_ == Stage::kShared) options_.only_writes ? WriteShared(now) : OwnShared(now);
   if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit();
   if (stage_ == Stage::kServing) DropFollowers(now);
   if (stage_ == Stage::kServing) DropMembers(now);
@@ -302,14 +302,7 @@ void RangeKeeper::TakeOver(TimePoint now) {
     Member& member = members_[m];
     if (member.lost) return;
     (member.step == Step::kReady ? ready : hoped) |= MaskOf(m);
-    if (member.step == Step::kReady || member.attempt != 0 || !IsDue(member.due, now)) return;
-    member.attempt = ++last_attempt_;
-    if (member.step == Step::kFence) {
-      actions_.push_back(range::Fence{member.attempt, m});
-    } else {
-      actions_.push_back(
-          range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
-    }
+    Prove(m, now);
   });
   TickSoon(now);
   const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
@@ -337,7 +330,9 @@ MemberMask RangeKeeper::Revert() {
 }
 
 void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
-  RangeRecord record = Without(InOf(record_) & ~ready, now);
+  const bool was_shared = record_.merged != TimePoint{};
+  RangeRecord record = Without(InOf(record_) & ~ready, was_shared ? record_.merged : now);
+  record.merged = {};
   ForEachMember(ready, [&](MemberIndex m) {
     RangeRecord::Member& member = record.members[m];
     const std::string& seen = members_[m].incarnation;
@@ -366,17 +361,22 @@ void RangeKeeper::Propose(RangeRecord record) {
 
 void RangeKeeper::SendCommit() {
   commit_ = ++last_attempt_;
-  actions_.push_back(range::Commit{commit_, ChangeSet(range_, set_.epoch(), sent_, revision_)});
+  const Epoch lease = options_.lease != 0 ? options_.lease : set_.epoch();
+  actions_.push_back(range::Commit{commit_, ChangeSet(range_, lease, sent_, revision_)});
 }
 
 void RangeKeeper::OnAgreed(TimePoint now) {
   const MemberMask before = InOf(record_);
   record_ = *std::exchange(proposed_, std::nullopt);
+  if (stage_ == Stage::kShared && record_.shared == 0) return Lose(GivenUp::kUnshared);
   const MemberMask in = InOf(record_);
   set_.SetStrong(record_.strong || want_strong_);
   set_.Adopt(record_);
   if (std::exchange(job_proposed_, false)) job_ = Job::kNone;
-  if (stage_ == Stage::kTakingOver) {
+  if (stage_ == Stage::kServing && record_.shared != 0) {
+    stage_ = Stage::kShared;
+    shared_since_ = now;
+  } else if (stage_ == Stage::kTakingOver) {
     stage_ = Stage::kServing;
     // Late answers do not count. A loss that was reported meanwhile counts.
     for (Member& member : members_) {

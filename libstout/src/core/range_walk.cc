@@ -43,6 +43,18 @@ void RangeWalk::Sweep(std::size_t failed, TimePoint now) {
   Begin(std::move(passes), now);
 }
 
+void RangeWalk::Merge(MemberMask members, TimePoint now) {
+  target_is_new_ = false;
+  skips_refused_ = true;
+  std::vector<Pass> passes;
+  ForEachMember(members, [&](MemberIndex source) {
+    ForEachMember(members & ~MaskOf(source), [&](MemberIndex target) {
+      passes.push_back({source, Role::kMerged, target});
+    });
+  });
+  Begin(std::move(passes), now);
+}
+
 void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
   passes_ = std::move(passes);
   StartPass(now);
@@ -51,6 +63,7 @@ void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
 void RangeWalk::StartPass(TimePoint now) {
   found_.clear();
   found_bytes_ = 0;
+  if (merges()) target_ = passes_.back().target;
   cursor_.emplace();
   SendScan(now);
 }
@@ -111,8 +124,8 @@ void RangeWalk::NextPage(TimePoint now) {
       AddCopy(std::move(scanned.key), std::move(scanned.state));
     } else {
       source_stamps_.push_back(scanned.state.stamp);
-      page_.push_back(
-          {std::move(scanned.key), at_target() ? std::move(scanned.state) : StoredState{}});
+      const bool keeps = at_target() || merges();
+      page_.push_back({std::move(scanned.key), keeps ? std::move(scanned.state) : StoredState{}});
     }
     found_.pop_front();
   }
@@ -128,7 +141,8 @@ bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
 }
 
 void RangeWalk::SendRead(TimePoint now) {
-  range::Read read{Call(target_, now), target_, {}};
+  const MemberIndex member = reads_source_ ? passes_.back().member : target_;
+  range::Read read{Call(member, now), member, {}};
   for (const Item& item : page_) read.keys.push_back(item.key);
   actions_.push_back(std::move(read));
 }
@@ -138,6 +152,7 @@ void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
   const bool complete = result.states.size() == page_.size();
   const Errc errc = complete || result.errc != Errc::kOk ? result.errc : Errc::kTransient;
   if (!Succeeded(errc, &RangeWalk::SendRead, now)) return;
+  if (merges()) return OnMergeRead(result, now);
   std::vector<Item> differing;
   for (std::size_t i = 0; i < page_.size(); ++i) {
     const Stamp stamp = result.states[i].stamp;
@@ -146,6 +161,28 @@ void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
   }
   page_ = std::move(differing);
   StartSettling(now);
+}
+
+// First the target's states, then those of the scanned member that are newer.
+void RangeWalk::OnMergeRead(const ReadResult& result, TimePoint now) {
+  const bool last = std::exchange(reads_source_, !reads_source_);
+  std::vector<Item> newer;
+  for (std::size_t i = 0; i < page_.size(); ++i) {
+    const StoredState& state = result.states[i];
+    if (!last) {
+      const bool forgotten = !page_[i].target.found && state.stamp == Stamp{};
+      if (state.stamp < page_[i].target.stamp && !forgotten) newer.push_back(std::move(page_[i]));
+    } else if (state.errc != Errc::kOk) {
+      actions_.push_back(range::Unfillable{passes_.back().member, page_[i].key, state.errc});
+    } else if (state.stamp != Stamp{}) {
+      AddCopy(std::move(page_[i].key), state);
+    }
+  }
+  page_ = std::move(newer);
+  if (!page_.empty()) return SendRead(now);
+  reads_source_ = false;
+  unsettled_.clear();
+  NextStep(now);
 }
 
 void RangeWalk::StartSettling(TimePoint now) {
@@ -315,7 +352,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
 }
 
 void RangeWalk::OnMembersChanged(TimePoint now) {
-  if (passes_.empty() || result_ != Result::kRuns) return;
+  if (passes_.empty() || merges() || result_ != Result::kRuns) return;
   const Pass scanned = passes_.back();
   const auto gone = [&](const Pass& pass) {
     return pass.role != Role::kTarget && (set_.in() & MaskOf(pass.member)) == 0;

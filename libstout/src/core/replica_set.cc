@@ -71,6 +71,8 @@ std::string_view Describe(GivenUp cause) {
       return "all members that are in have lost what they had";
     case GivenUp::kFull:
       return "former members fill the record, which the next owner clears";
+    case GivenUp::kUnshared:
+      return "its nodes share it no longer";
   }
   return "unknown";
 }
@@ -84,6 +86,14 @@ namespace stout::internal {
 void ReplicaSet::Adopt(const RangeRecord& record) {
   closed_ = record.closed;
   swept_ = record.swept;
+  shared_ = record.shared != 0;
+  const auto is_in = [](const RangeRecord::Member& member) { return member.in; };
+  all_shared_ = 0;
+  if (shared_) {  // each node finds out by itself which members it reaches
+    all_shared_ = static_cast<std::uint32_t>(
+        std::count_if(record.members.begin(), record.members.end(), is_in));
+    return;
+  }
   for (MemberIndex m = 0; m < record.members.size() && m < kMaxMembers; ++m) {
     if (record.members[m].in) {
       SetState(m, MemberState::kIn);
@@ -114,7 +124,7 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
       if (failed) set(answer.asked, false);
       set(answer.failed, false);
       if (!failed && (answer.asked & bit) == 0) set(answer.have, true);  // invariant 2
-    } else if (state == MemberState::kIn && (answer.asked & bit) == 0) {
+    } else if (state == MemberState::kIn && (answer.asked & bit) == 0 && !shared_) {
       set(answer.have, true);
     }
   }
@@ -125,7 +135,7 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
 bool ReplicaSet::takes_writes() const { return TakesWrites(options_.min_in); }
 
 bool ReplicaSet::TakesWrites(std::uint32_t members) const {
-  return static_cast<std::uint32_t>(std::popcount(in_)) >= members;
+  return static_cast<std::uint32_t>(std::popcount(in_)) >= Number(members);
 }
 
 bool ReplicaSet::IsSettled(Stamp stamp) const {
@@ -182,6 +192,8 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
     const bool complete = (required_ & ~answer.have) == 0;
     if (complete && std::popcount(required_) < min_in) return Fate::kTooFew;
   }
+  // A member that was closed meanwhile will not answer, and nobody fills it.
+  if (shared_ && (answer.asked & ~answer.have & ~answer.failed) == 0) return Fate::kFails;
   const bool failed = (answer.failed & counted) != 0;
   return failed && std::popcount(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;
 }

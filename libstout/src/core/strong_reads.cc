@@ -11,10 +11,13 @@ void StrongReads::Read(KeyView key, FetchId id, bool gather) {
   found->second.ids.push_back(id);
   if (joins) return;
   found->second.gathers = gather;
-  Send(found->first, found->second);
+  Send(found);
 }
 
-void StrongReads::Send(const std::string& key, Entry& entry) {
+void StrongReads::Send(Entries::iterator found) {
+  if (set_.in() == 0) return End(found, Errc::kTransient, false);
+  const std::string& key = found->first;
+  Entry& entry = found->second;
   tokens_.erase(entry.token);
   entry.token = ++last_token_;
   tokens_[entry.token] = key;
@@ -46,7 +49,7 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
     return;
   }
   entry.gathers = true;
-  Send(found->first, entry);
+  Send(found);
 }
 
 void StrongReads::OnMarked(KeyView key) {
@@ -60,8 +63,9 @@ void StrongReads::OnRepairRefused(KeyView key, Errc errc) {
 }
 
 void StrongReads::OnMembersChanged() {
-  for (auto& [key, entry] : entries_) {
-    if ((entry.wanted & ~set_.in()) != 0) Send(key, entry);
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto found = next++;
+    if ((found->second.wanted & ~set_.in()) != 0) Send(found);
   }
 }
 

@@ -93,7 +93,7 @@ struct Change {
 };
 
 // Notifications.
-/// The takeover is done: requests may be served.
+/// The takeover is done: requests may be served. The owner of a shared range serves none.
 struct Serve {
   bool operator==(const Serve&) const = default;
 };

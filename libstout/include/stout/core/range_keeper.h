@@ -29,6 +29,14 @@ struct RangeKeeperOptions {
   /// Stores forget tombstones after this time. In mode ec a member that was away for less than half
   /// of it may have acknowledged writes that no other member has, and keeps them. > 0.
   Duration tombstone_ttl = std::chrono::hours(1);
+  /// Of a shared range: after a merge, before the next one. > 0. Guess: a merge reads the stamps of
+  /// all keys, and nodes reach all members nearly always.
+  Duration merge_interval = std::chrono::seconds(10);
+  /// The epoch of the owner's lease, if it is not the epoch of its ReplicaSet: that of a shared
+  /// range's ReplicaSet is RangeRecord::shared. 0: it is the same.
+  Epoch lease = 0;
+  /// This node writes to a shared range, and does not own it: nothing is merged or committed.
+  bool only_writes = false;
   WalkOptions walk;
   std::string mark_key;      ///< of this range; begins with kInternalKeys
   std::string identity_key;  ///< likewise; see RangeRecord::Member::Identity
@@ -36,6 +44,12 @@ struct RangeKeeperOptions {
 
 /// Decides the next step of a range's owner: take the range over, drop a member, fill a member,
 /// sweep, write a mark, change the mode. It has one owner's epoch, which is that of its ReplicaSet.
+///
+/// In mode aa+ec the range is *shared*: each node has a RangeKeeper that `only_writes`, under
+/// RangeRecord::shared. It fences no newer owner, opens the members that prove that they have what
+/// they had, and closes those that fail, as often as needed. The owner's RangeKeeper has no engines
+/// then, and serves nothing. It merges the members. If a member needs more than that, it ends the
+/// sharing, and the next owner takes the range over as always.
 ///
 /// Invariants:
 /// 1. A member leaves `in` of the set after the transaction that drops it, never before.
@@ -46,7 +60,11 @@ struct RangeKeeperOptions {
 /// 4. A member leaves for its silence only if a member that stays has answered since the silence
 ///    began. Otherwise that one might have come back empty, and the data would be gone.
 /// 5. Only time during which the owner itself ran counts as silence.
-/// 6. At most one transaction and at most one job (fill, sweep, change of mode) are under way.
+/// 6. At most one transaction and at most one job (fill, sweep, merge, change of mode) are under
+///    way.
+/// 7. While the range is shared, its members stay the same. All have proved themselves when it
+///    begins, and each that takes part in a merge proves itself again. So no merge copies the
+///    states of a store that came back with older ones.
 ///
 /// The driver reports what it observes, carries out the actions, and keeps the engines:
 ///
@@ -87,6 +105,9 @@ class RangeKeeper {
   void LimitWalks(std::size_t page_keys, std::size_t copy_bytes);
   /// The mode that is wanted: sc if true, ec otherwise. By default the record's.
   void WantStrong(bool strong, TimePoint now);
+  /// All nodes are to write: mode aa+ec. By default as in the record. Requires that sc is not
+  /// wanted.
+  void WantShared(bool shared, TimePoint now);
 
   /// Writes a mark soon, although nothing may have changed.
   void RefreshMark(TimePoint now);
@@ -133,16 +154,30 @@ class RangeKeeper {
   [[nodiscard]] TimePoint NextTick() const { return next_tick_; }
   /// The record in force. It also has the members that were added, which no transaction names yet.
   [[nodiscard]] const RangeRecord& record() const { return record_; }
-  [[nodiscard]] bool serving() const { return stage_ == Stage::kServing; }
+  [[nodiscard]] bool serving() const {
+    return stage_ == Stage::kServing || (stage_ == Stage::kShared && writes_shared_);
+  }
   /// The last mark of this owner; its version and time are zero before the first.
   [[nodiscard]] const Mark& mark() const { return mark_; }
   /// Nothing is left to do: all wanted members are in, every state is settled.
   [[nodiscard]] bool settled() const;
 
  private:
-  enum class Stage : std::uint8_t { kNew, kTakingOver, kServing, kOver };
+  enum class Stage : std::uint8_t { kNew, kTakingOver, kServing, kShared, kOver };
   enum class Step : std::uint8_t { kFence, kRead, kReady };  // of a member's take-over
-  enum class Job : std::uint8_t { kNone, kFence, kOpen, kCopy, kEnter, kSweep, kSwept, kStrong };
+  enum class Job : std::uint8_t {
+    kNone,
+    kFence,
+    kOpen,
+    kCopy,
+    kEnter,
+    kSweep,
+    kSwept,
+    kStrong,
+    kShare,
+    kProve,
+    kMerge
+  };
   struct Member {
     Step step = Step::kFence;
     TimePoint due = TimePoint::min();  // of the next call, or of the next fill
@@ -167,6 +202,7 @@ class RangeKeeper {
   void FindWanted();
   [[nodiscard]] MemberMask Find(const std::vector<std::string>& datalets);
   void Advance(TimePoint now);
+  void Prove(MemberIndex m, TimePoint now);
   void TakeOver(TimePoint now);
   MemberMask Revert();
   void EndTakeOver(MemberMask ready, TimePoint now);
@@ -205,6 +241,14 @@ class RangeKeeper {
   void StopJob(TimePoint now);
   void AwaitBarrier(Job job, const Need& need);
   ReplyId AskBarrier(const Need& need);
+  // A shared range.
+  void WriteShared(TimePoint now);
+  void OwnShared(TimePoint now);
+  void CloseEngines(TimePoint now);
+  [[nodiscard]] bool MustEndSharing(TimePoint now);
+  void Merge(TimePoint now);
+  void EndMerge(bool done, TimePoint now);
+  [[nodiscard]] bool IsMerged() const;
   void Propose(RangeRecord record);
   void SendCommit();
   void OnAgreed(TimePoint now);
@@ -239,6 +283,7 @@ class RangeKeeper {
   bool lacks_ = false;     // it has not all
   MemberMask silent_ = 0;
   bool want_strong_ = true;
+  bool want_shared_ = false;
   std::vector<Member> members_;
   TimePoint started_{};
 
@@ -254,6 +299,14 @@ class RangeKeeper {
   TimePoint job_due_ = TimePoint::min();
   TimePoint sweep_due_ = TimePoint::min();
   std::size_t failed_sweeps_ = 0;
+
+  bool writes_shared_ = false;  // at least one member has been opened
+  TimePoint shared_since_{};    // for this owner
+  TimePoint merge_began_{};
+  TimePoint merge_due_ = TimePoint::min();
+  MemberMask merging_ = 0;  // by the merge under way
+  MemberMask merged_ = 0;   // by the last one; 0 if it failed
+  TimePoint merged_at_{};   // as RangeRecord::merged, before it is committed
 
   TimePoint mark_due_{};
   ReplyId mark_barrier_ = 0;

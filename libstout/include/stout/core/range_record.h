@@ -44,6 +44,12 @@ struct RangeRecord {
   /// All states of this epoch and older epochs are at all members that are in.
   Epoch swept = 0;
   bool strong = true;  ///< the mode is sc, otherwise ec
+  /// Mode aa+ec: every node writes under this epoch, and the members do not change. 0: the owner
+  /// alone writes.
+  Epoch shared = 0;
+  /// All changes before this time are at all members, which were merged since. In Unix time. Zero:
+  /// the range was not shared since its last take-over.
+  TimePoint merged{};
 
   bool operator==(const RangeRecord&) const = default;
 };
@@ -59,10 +65,11 @@ void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wa
 
 /// The reason why an owner gave its range up.
 enum class GivenUp : std::uint8_t {
-  kFenced,  ///< another owner has the range
-  kSilent,  ///< none of the members that are in answers
-  kLost,    ///< all members that are in have lost their states
-  kFull,    ///< former members fill the record; the next owner removes them
+  kFenced,    ///< another owner has the range
+  kSilent,    ///< none of the members that are in answers
+  kLost,      ///< all members that are in have lost their states
+  kFull,      ///< former members fill the record; the next owner removes them
+  kUnshared,  ///< the nodes share the range no longer, so its owner needs a newer epoch
 };
 /// Returns one line for people, without a full stop.
 [[nodiscard]] std::string_view Describe(GivenUp cause);

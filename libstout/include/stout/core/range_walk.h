@@ -55,6 +55,12 @@ struct WalkOptions {
 ///
 /// Sweep: it settles each unsettled state of each member. At the end every state is settled.
 ///
+/// Merge, of a shared range: for each two members, it scans the stamps of the first and reads the
+/// same keys at the second. A state that is newer at the first goes to the second with its own
+/// stamp. So each member gets the newest state of each key from the member that has it. A
+/// tombstone does not go to a member that has nothing, because stores forget tombstones at
+/// different times. A state that a store will never take is left out.
+///
 /// Owner: a RangeKeeper.   Threads: none of its own.
 class RangeWalk {
  public:
@@ -88,6 +94,8 @@ class RangeWalk {
   /// `failed`: the number of failed sweeps before this one. Each sweep begins at another member, so
   /// that a corrupt member is noticed even if it would be the last.
   void Sweep(std::size_t failed, TimePoint now);
+  /// Merges these members, whose stores must have what they had. Two at least.
+  void Merge(MemberMask members, TimePoint now);
 
   // Answers. An answer to another walk's call is ignored. A key that cannot be settled or changed
   // now is tried again alone. A copy that is fenced ends the fill. If the target refuses a copy,
@@ -117,19 +125,21 @@ class RangeWalk {
   /// Maximum number of keys in a slice. It limits the bytes of a slice if its values are
   /// unexpectedly large.
   static constexpr std::size_t kMaxSlice = 64;
-  enum class Role : std::uint8_t { kSwept, kSource, kTarget };
+  enum class Role : std::uint8_t { kSwept, kSource, kTarget, kMerged };
   /// A walk over all keys of one member.
   struct Pass {
     MemberIndex member;
     Role role;
+    MemberIndex target = 0;  // of a merge
   };
   struct Item {
     std::string key;
-    StoredState target;
+    StoredState target;  // in a merge: of the member that is scanned
   };
 
   void Begin(std::vector<Pass> passes, TimePoint now);
   [[nodiscard]] bool fills() const { return passes_.back().role != Role::kSwept; }
+  [[nodiscard]] bool merges() const { return passes_.back().role == Role::kMerged; }
   [[nodiscard]] bool at_target() const { return passes_.back().role == Role::kTarget; }
   /// Returns true if states of the source are copied as the scan found them.
   [[nodiscard]] bool copies_scanned() const { return fills() && !at_target() && target_is_new_; }
@@ -141,6 +151,7 @@ class RangeWalk {
   void NextPage(TimePoint now);
   [[nodiscard]] bool CopiesAtOnce(const StoredState& state) const;
   void SendRead(TimePoint now);
+  void OnMergeRead(const ReadResult& result, TimePoint now);
   void StartSettling(TimePoint now);
   void SettleSlice(TimePoint now);
   void TryAgain(std::size_t index, Errc errc);
@@ -164,6 +175,7 @@ class RangeWalk {
   MemberIndex target_ = 0;
   TimePoint newer_wins_until_ = TimePoint::min();
   bool skips_refused_ = false;
+  bool reads_source_ = false;  // in a merge: the states that the target lacks
   Version since_ = 0;
   bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
   std::vector<Pass> passes_;           // the present one is the last

@@ -65,7 +65,8 @@ struct Need {
 /// 1. An answer waits for the members that are required at present, not when it was asked. A member
 ///    that leaves thus releases the answers that waited for it alone.
 /// 2. A member that enters has everything that was asked before its engine was opened, because the
-///    fill copied it. So these answers do not wait for it.
+///    fill copied it. So these answers do not wait for it. In a shared range no fill has copied it,
+///    and these answers do not count the member.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 /// Paper: BespoKV (TPDS'20); CLUSTER 4 to 6.
@@ -76,6 +77,7 @@ class ReplicaSet {
   // --- Members ----------------------------------------------------------------------------------
 
   /// Takes over a record that is in force. Its members are in; other members that were in are out.
+  /// If the range is shared, the states of members stay as they are.
   void Adopt(const RangeRecord& record);
   void SetState(MemberIndex member, MemberState state);
   /// Mode sc if true, ec otherwise.
@@ -93,7 +95,7 @@ class ReplicaSet {
   [[nodiscard]] bool strong() const { return strong_; }
   /// False: too few members are in; refuse writes.
   [[nodiscard]] bool takes_writes() const;
-  /// As takes_writes, for writes that need this number of members.
+  /// As takes_writes, for writes that need this number of members; 0: all.
   [[nodiscard]] bool TakesWrites(std::uint32_t members) const;
 
   // --- Versions and settled states --------------------------------------------------------------
@@ -110,6 +112,11 @@ class ReplicaSet {
 
   [[nodiscard]] Need NeedOfWrite() const {
     return {.members = strong_ ? 0 : options_.ack, .write = true};
+  }
+  /// The need of a change at this level, if `write`, or of a read: see AnswerLevel::members. In a
+  /// shared range, all are those of the record, also if this node does not reach them.
+  [[nodiscard]] Need NeedAt(std::uint32_t members, bool write) const {
+    return {.members = Number(members), .write = write, .min_in = Number(members)};
   }
   [[nodiscard]] Need NeedOfRead() const { return {.members = strong_ ? 0 : options_.ack}; }
 
@@ -152,6 +159,9 @@ class ReplicaSet {
   };
   enum class Fate : std::uint8_t { kWaits, kDone, kFails, kTooFew };
 
+  [[nodiscard]] std::uint32_t Number(std::uint32_t members) const {
+    return members == 0 ? all_shared_ : members;
+  }
   [[nodiscard]] std::uint32_t CountHave(const Answer& answer) const;
   [[nodiscard]] Fate Judge(const Answer& answer) const;
   [[nodiscard]] bool TryRelease(ReplyId id, const Answer& answer);
@@ -169,6 +179,8 @@ class ReplicaSet {
   Version version_ = 0;
   std::map<Epoch, Version> closed_;
   Epoch swept_ = 0;
+  bool shared_ = false;
+  std::uint32_t all_shared_ = 0;  // the members of a shared range; otherwise 0
   std::map<ReplyId, Answer> answers_;
   std::vector<RunReply> replies_;
   std::array<Queue, kMaxMembers> queues_{};

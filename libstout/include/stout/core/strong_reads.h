@@ -80,7 +80,8 @@ class StrongReads {
   void OnMarked(KeyView key);
   /// Records that the repair was not carried out. Its reads fail.
   void OnRepairRefused(KeyView key, Errc errc);
-  /// Records that members came or left. Reads that wait for a member that left ask again.
+  /// Records that members came or left. Reads that wait for a member that left ask again, or fail
+  /// if none is left.
   void OnMembersChanged();
   /// Fails all reads, because the range is lost.
   void FailAll(Errc errc);
@@ -98,7 +99,7 @@ class StrongReads {
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
-  void Send(const std::string& key, Entry& entry);
+  void Send(Entries::iterator found);
   void End(Entries::iterator found, Errc errc, bool again);
 
   const ReplicaSet& set_;

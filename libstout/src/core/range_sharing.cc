@@ -1,0 +1,150 @@
+// A RangeKeeper of a shared range: all nodes write, and the owner merges.
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+#include "stout/core/range_keeper.h"
+
+namespace stout::internal {
+
+// Makes the next call that a member needs to become ready.
+void RangeKeeper::Prove(MemberIndex m, TimePoint now) {
+  Member& member = members_[m];
+  if (member.step == Step::kReady || member.attempt != 0 || !IsDue(member.due, now)) return;
+  member.attempt = ++last_attempt_;
+  if (member.step == Step::kFence) {
+    actions_.push_back(range::Fence{member.attempt, m});
+  } else {
+    actions_.push_back(range::Read{member.attempt, m, {options_.identity_key, options_.mark_key}});
+  }
+}
+
+// A member that fails is closed, without the changes that it lacks: the merge brings them. It is
+// opened again once it proves that it has what it had.
+void RangeKeeper::WriteShared(TimePoint now) {
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    Member& member = members_[m];
+    if (!record_.members[m].in) continue;
+    if ((set_.writers() & MaskOf(m)) == 0) {
+      Prove(m, now);
+      if (member.step != Step::kReady) continue;
+      if (member.lost) {  // until it is filled, under another epoch
+        member = {.due = SaturatingAdd(now, options_.member_timeout)};
+        (void)IsDue(member.due, now);
+        continue;
+      }
+      member = {.progress = now, .wrote = now};
+      set_.SetState(m, MemberState::kIn);
+      actions_.push_back(range::Open{m});
+      if (!std::exchange(writes_shared_, true)) actions_.push_back(range::Serve{});
+      continue;
+    }
+    const auto silence = SilentSince(m);
+    if (silence) TickSoon(now);
+    const TimePoint limit = SaturatingAdd(silence.value_or(kNever), options_.member_timeout);
+    if (!IsDue(limit, now) && !member.lost && !member.lagging && !member.refused) continue;
+    member = {.due = SaturatingAdd(now, options_.walk.retry)};
+    (void)IsDue(member.due, now);
+    Shut(m);
+  }
+}
+
+void RangeKeeper::OwnShared(TimePoint now) {
+  CloseEngines(now);
+  if (proposed_) return;
+  if (MustEndSharing(now)) {
+    if (job_ != Job::kNone) EndMerge(false, now);
+    RangeRecord record = record_;
+    record.shared = 0;
+    record.merged = std::max(record_.merged, merged_at_);
+    return Propose(std::move(record));
+  }
+  Merge(now);
+}
+
+// The owner's own changes are answered first. Requests go to the maps that only write.
+void RangeKeeper::CloseEngines(TimePoint now) {
+  const TimePoint limit = SaturatingAdd(shared_since_, 2 * options_.member_timeout);
+  const bool late = set_.writers() != 0 && IsDue(limit, now);
+  ForEachMember(set_.writers(), [&](MemberIndex m) {
+    if (members_[m].busy && !late) return;
+    members_[m] = {};
+    Shut(m);
+  });
+}
+
+// What only members that are away have may be lost by the next take-over, so the owner first merges
+// all members that have what they had. It does not wait for ever, because stores forget deletes: a
+// member that is away for long must be filled.
+bool RangeKeeper::MustEndSharing(TimePoint now) {
+  if (!want_shared_) return true;
+  const TimePoint merged = std::max(record_.merged, merged_at_);
+  if (IsDue(SaturatingAdd(merged, options_.tombstone_ttl / 4), now)) return true;
+  MemberMask lost = 0;
+  MemberMask in = 0;
+  for (MemberIndex m = 0; m < members_.size(); ++m) {
+    if (!record_.members[m].in) continue;
+    in |= MaskOf(m);
+    if (members_[m].lost) lost |= MaskOf(m);
+  }
+  const bool changes = lost != 0 || lacks_ || in != wanted_;
+  return changes && (in & ~lost & ~merged_) == 0;
+}
+
+void RangeKeeper::Merge(TimePoint now) {
+  MemberMask ready = 0;
+  MemberMask hoped = 0;
+  if (job_ == Job::kNone && IsDue(merge_due_, now)) {
+    job_ = Job::kProve;
+    merge_began_ = now;
+    for (Member& member : members_) member = {.lost = member.lost};
+  }
+  if (job_ == Job::kProve) {
+    for (MemberIndex m = 0; m < members_.size(); ++m) {
+      if (!record_.members[m].in || members_[m].lost) continue;
+      Prove(m, now);
+      (members_[m].step == Step::kReady ? ready : hoped) |= MaskOf(m);
+    }
+    if (hoped != 0 && !IsDue(SaturatingAdd(merge_began_, options_.member_timeout), now)) return;
+    job_ = Job::kMerge;
+    merging_ = ready;
+    if (std::popcount(ready) < 2) return EndMerge(true, now);
+    walk_.emplace(options_.walk, set_, actions_, last_attempt_);
+    walk_->Merge(ready, now);
+  }
+  if (!walk_) return;
+  walk_->Tick(now);
+  next_tick_ = std::min(next_tick_, std::max(now, walk_->NextTick()));
+  const std::optional<MemberIndex> awaited = walk_->awaited();
+  const auto silence = awaited ? SilentSince(*awaited) : std::nullopt;
+  if (silence) TickSoon(now);
+  const bool stalls = silence && IsDue(SaturatingAdd(*silence, options_.member_timeout), now);
+  const bool lost = awaited && members_[*awaited].lost;
+  if (walk_->result() == RangeWalk::Result::kDone) return EndMerge(true, now);
+  if (stalls || lost || walk_->result() == RangeWalk::Result::kFailed) EndMerge(false, now);
+}
+
+void RangeKeeper::EndMerge(bool done, TimePoint now) {
+  walk_.reset();
+  job_ = Job::kNone;
+  merged_ = done ? merging_ : 0;
+  merge_due_ = SaturatingAdd(now, done ? options_.merge_interval : options_.walk.retry);
+  next_tick_ = now;  // the sharing may end now
+  if (!done || !IsMerged()) return;
+  merged_at_ = merge_began_;
+  if (merged_at_ < SaturatingAdd(record_.merged, options_.tombstone_ttl / 32)) return;
+  RangeRecord record = record_;
+  record.merged = merged_at_;
+  Propose(std::move(record));
+}
+
+// Every member took part in the last merge.
+bool RangeKeeper::IsMerged() const {
+  for (MemberIndex m = 0; m < record_.members.size(); ++m) {
+    if (record_.members[m].in && (merged_ & MaskOf(m)) == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace stout::internal

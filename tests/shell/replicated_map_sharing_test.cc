@@ -1,0 +1,91 @@
+// A range that several ReplicatedMaps write to, in mode aa+ec.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/shell/replica_world.h"
+#include "tests/support/catch.h"
+
+namespace stout {
+namespace {
+
+ReplicatedMapOptions Sharing() {
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.strong = false;
+  options.shared = true;
+  return options;
+}
+
+// The map of a node, without a lease, which reaches these members only.
+std::unique_ptr<ReplicatedMap> MakeNode(ReplicaWorld& world, std::uint32_t number,
+                                        const std::vector<MemberIndex>& reached,
+                                        std::uint64_t until = UINT64_MAX >> 10) {
+  std::vector<Replica> replicas;
+  for (const Replica& each : world.Replicas()) replicas.push_back({each.datalet, nullptr});
+  for (const MemberIndex m : reached) replicas[m].store = world.stores[m].get();
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.strong = false;
+  options.clock = std::make_shared<NodeClock>();
+  options.clock->Reserve({.number = number, .from = 0, .until = until});
+  auto map = std::make_unique<ReplicatedMap>(
+      world.context.get_executor(),
+      ReplicatedRange{.record = {world.registry.record, world.registry.revision},
+                      .scope = "range",
+                      .replicas = std::move(replicas)},
+      std::move(options));
+  REQUIRE_FALSE(map->trouble());
+  REQUIRE_FALSE(world.Await([&](auto done) { map->Open(std::move(done)); }));
+  return map;
+}
+
+TEST_CASE("nodes write the same keys while they are cut apart, and the owner merges the members",
+          "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  CHECK_FALSE(world.Put(owner, "old", "0"));
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  CHECK(world.Put(owner, "k", "owner") == Errc::kClosed);
+  const auto a = MakeNode(world, 1, {0});
+  const auto b = MakeNode(world, 2, {1, 2});
+  const auto expired = MakeNode(world, 3, {0}, 1);
+  CHECK(world.Put(*expired, "a", "0") == Errc::kTransient);
+  CHECK_FALSE(world.Put(*a, "a", "1"));
+  CHECK_FALSE(world.Put(*a, "both", "1"));
+  CHECK_FALSE(world.Put(*b, "both", "2"));
+  CHECK_FALSE(world.Put(*b, "old", std::nullopt));
+  CHECK(world.Get(*a, "both") == "1");
+  CHECK(world.Get(*b, "a") == "-");
+  world.On(owner, [&] {  // the members can be reached again: it merges at once
+    owner.Want(world.want, {{"store-0"}, {"store-1"}, {"store-2"}});
+    owner.Want(world.want, world.Replicas());
+  });
+  world.RunUntil([&] {
+    return world.StatesOf(0) == world.StatesOf(1) && world.StatesOf(1) == world.StatesOf(2);
+  });
+  CHECK(world.Get(*a, "both") == "2");
+  CHECK(world.Get(*a, "old") == "-");
+  CHECK(world.Get(*b, "a") == "1");
+  CHECK_FALSE(world.Put(*a, "both", "3"));  // a has seen b's stamp
+  CHECK(world.StatesOf(0).at("both").value == "3");
+
+  world.On(owner, [&] { owner.WantShared(false); });
+  world.RunUntil([&] { return world.why.has_value(); });
+  CHECK(*world.why == GivenUp::kUnshared);
+  CHECK(world.registry.record.shared == 0);
+  ReplicatedMapOptions strong = ReplicaWorld::Quick();
+  strong.strong = true;
+  ReplicatedMap& next = world.Open(strong);
+  CHECK(world.Put(*a, "both", "late") != Errc::kOk);
+  CHECK(world.Get(next, "both") == "3");
+  world.RunUntil([&] { return world.IsSettled(next); });
+  CHECK(world.registry.record.strong);
+  CHECK(world.StatesOf(0) == world.StatesOf(1));
+  CHECK(world.StatesOf(2) == world.StatesOf(1));
+}
+
+}  // namespace
+}  // namespace stout

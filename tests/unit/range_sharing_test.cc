@@ -1,0 +1,258 @@
+// RangeKeepers of a shared range: they begin to share it, write to it, merge it, and end the
+// sharing.
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/catch.h"
+#include "tests/unit/keeper_range.h"
+
+namespace stout {
+namespace {
+
+RangeRecord Shared(MemberIndex in = 3) {
+  RangeRecord record = Range::Record(in);
+  record.strong = false;
+  record.shared = 5;
+  record.merged = TimePoint(99s);
+  record.swept = 4;
+  return record;
+}
+
+RangeKeeperOptions Long(bool only_writes = false) {
+  RangeKeeperOptions options = Range::Options();
+  options.tombstone_ttl = 1h;
+  options.only_writes = only_writes;
+  return options;
+}
+
+ScannedKey Put(const char* key, Version version) {
+  return {key, {.found = true, .value = "", .stamp = {5, version}}};
+}
+
+void Open(Range& range, MemberIndex members = 3) {
+  for (MemberIndex m = 0; m < members; ++m) range.AnswerFence();
+  for (MemberIndex m = 0; m < members; ++m) range.AnswerRead();
+}
+
+// The owner of a range with two members, of which the first one's keys are scanned.
+struct Merging : Range {
+  explicit Merging(RangeKeeperOptions options = Long()) : Range(Shared(2), std::move(options)) {
+    keeper.Start(now);
+    Next<range::Serve>();  // what it serves is nothing
+    CHECK_FALSE(keeper.serving());
+    Open(*this, 2);
+  }
+  void Answer(MemberIndex m, const std::vector<std::string>& keys,
+              std::vector<StoredState> states) {
+    const auto read = Next<range::Read>();
+    CHECK(read.member == m);
+    CHECK(read.keys == keys);
+    keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = std::move(states)}, now);
+  }
+  void Copied(MemberIndex m, const std::vector<WriteItem>& items) {
+    const auto copy = Next<range::Copy>();
+    CHECK(copy.member == m);
+    CHECK(copy.items == items);
+    keeper.OnCopied(copy.attempt, {}, now);
+  }
+};
+
+TEST_CASE("a range is shared once all members are in and have all changes", "[keeper][sharing]") {
+  Range range(Range::Record(2), Long());
+  range.keeper.WantStrong(false, range.now);
+  range.keeper.WantShared(true, range.now);
+  range.keeper.Start(range.now);
+  Open(range, 2);
+  CHECK(range.Agree().strong);
+  for (int i = 0; i < 2; ++i) range.Next<range::Open>();
+  range.Next<range::Serve>();
+  CHECK_FALSE(range.Agree().strong);
+  for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
+  range.PassBarrier();
+  CHECK(range.Agree().shared == 0);  // the sweep
+  range.PassBarrier();
+  range.keeper.SetBusy(1, true, range.now);
+  const RangeRecord record = range.Agree();
+  CHECK(record.shared == 5);
+  CHECK(record.merged == range.now);
+  CHECK_FALSE(range.keeper.serving());
+  CHECK(range.Next<range::Shut>().member == 0);   // the other one still has changes
+  CHECK(range.Next<range::Fence>().member == 0);  // before the first merge
+  range.keeper.SetBusy(1, false, range.now);
+  range.keeper.Tick(range.now);
+}
+
+TEST_CASE("a merge gives the newest state to the member that lacks it", "[keeper][sharing]") {
+  Merging range;
+  range.Scanned(1, {Put("equal", 4), Put("newer", 6), Put("older", 3), Put("stout:mark:0", 9)});
+  range.Answer(0, {"equal", "newer", "older"},
+               {{true, "e", {5, 4}}, {true, "n", {5, 5}}, {true, "o", {5, 8}}});
+  range.Answer(1, {"newer"}, {{true, "N", {5, 7}}});  // it has changed since the scan
+  range.Copied(0, {{"newer", "N", WriteKind::kPut, 7}});
+  range.Scanned(0, {Put("older", 8), Put("equal", 4)});
+  range.Answer(1, {"older", "equal"}, {{true, "o", {5, 3}}, {true, "e", {5, 4}}});
+  range.Answer(0, {"older"}, {{true, "o", {5, 8}}});
+  range.Copied(1, {{"older", "o", WriteKind::kPut, 8}});
+  CHECK(range.keeper.settled());
+  CHECK(range.Quiet());
+  range.Pass(10s);
+  CHECK(range.Next<range::Fence>().member == 0);  // the next one
+}
+
+TEST_CASE("a merge spreads deletes, but no tombstone that a member has forgotten",
+          "[keeper][sharing]") {
+  Merging range;
+  range.Scanned(1, {{"known", {false, "", {5, 6}}}, {"forgotten", {false, "", {5, 7}}}});
+  range.Answer(0, {"known", "forgotten"}, {{true, "k", {5, 5}}, {}});
+  range.Answer(1, {"known"}, {{false, "", {5, 6}}});
+  range.Copied(0, {{"known", "", WriteKind::kDelete, 6}});
+  range.Scanned(0, {});
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("a merge goes on over the end of a page", "[keeper][sharing]") {
+  RangeKeeperOptions options = Long();
+  options.walk.page_keys = 1;
+  Merging range(options);
+  const auto first = range.Next<range::Scan>();
+  range.keeper.OnScanned(first.attempt, {Errc::kOk, {Put("a", 1), Put("b", 2)}, "b"}, range.now);
+  range.Answer(0, {"a"}, {{true, "", {5, 1}}});
+  range.Answer(0, {"b"}, {{true, "", {5, 1}}});
+  range.Answer(1, {"b"}, {{true, "B", {5, 2}}});
+  range.Copied(0, {{"b", "B", WriteKind::kPut, 2}});
+  const auto second = range.Next<range::Scan>();
+  CHECK(second.request.cursor == "b");
+  range.keeper.OnScanned(second.attempt, {Errc::kOk, {Put("c", 3)}, ""}, range.now);
+  range.Answer(0, {"c"}, {{}});
+  range.Answer(1, {"c"}, {{true, "C", {5, 3}}});
+  range.Copied(0, {{"c", "C", WriteKind::kPut, 3}});
+  range.Scanned(0, {});
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("a merge leaves out the state that a store refuses", "[keeper][sharing]") {
+  Merging range;
+  range.Scanned(1, {Put("large", 1)});
+  range.Answer(0, {"large"}, {{}});
+  range.Answer(1, {"large"}, {{true, "L", {5, 1}}});
+  range.keeper.OnCopied(range.Next<range::Copy>().attempt, {.batch = Errc::kTooLarge}, range.now);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{0, "large", Errc::kTooLarge});
+  range.Scanned(0, {});
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("a merge does not wait for a member that is away, which stays in", "[keeper][sharing]") {
+  Merging range;
+  range.Next<range::Scan>();
+  range.Pass(2s);
+  CHECK_FALSE(range.keeper.settled());
+  range.Pass(200ms);
+  CHECK(range.Next<range::Fence>().member == 0);
+  CHECK(range.keeper.record().members[0].in);
+  SECTION("but the sharing ends before stores forget deletes") {
+    range.now = TimePoint(99s) + 15min;
+    range.keeper.Tick(range.now);
+    while (!std::holds_alternative<range::Commit>(range.Peek())) range.Drop();
+    const RangeRecord record = range.Agree();
+    CHECK(record.shared == 0);
+    CHECK(record.merged == TimePoint(99s));
+    CHECK(range.Next<range::GiveUp>().cause == GivenUp::kUnshared);
+  }
+}
+
+TEST_CASE("a member that lost its states ends the sharing after the others were merged",
+          "[keeper][sharing]") {
+  Range range(Shared(), Long());
+  range.keeper.Start(range.now);
+  range.Next<range::Serve>();
+  for (MemberIndex m = 0; m < 3; ++m) range.AnswerFence();
+  range.AnswerRead();
+  const auto emptied = range.Next<range::Read>();
+  range.keeper.OnRead(emptied.attempt, {.errc = Errc::kOk, .states = {{}, {}}}, range.now);
+  range.AnswerRead();
+  for (const MemberIndex m : {2, 0}) range.Scanned(m, {});
+  range.keeper.Tick(range.now);
+  CHECK(range.Agree().shared == 0);
+  CHECK(range.Next<range::GiveUp>().cause == GivenUp::kUnshared);
+}
+
+TEST_CASE("another mode ends the sharing at once", "[keeper][sharing]") {
+  Merging range;
+  range.Next<range::Scan>();
+  range.keeper.WantShared(false, range.now);
+  CHECK(range.Agree().shared == 0);
+  CHECK(range.Next<range::GiveUp>().cause == GivenUp::kUnshared);
+}
+
+TEST_CASE("a take-over after sharing dates what left by the last merge", "[keeper][sharing]") {
+  RangeRecord record = Range::Record(2);
+  record.merged = TimePoint(99s);
+  Range range(record, Long());
+  range.keeper.SetSilent(2, range.now);
+  range.keeper.Start(range.now);
+  range.AnswerFence();
+  range.Next<range::Fence>();
+  range.AnswerRead();
+  const RangeRecord agreed = range.Agree();
+  CHECK_FALSE(agreed.members[1].in);
+  CHECK(agreed.members[1].since == TimePoint(99s));
+  CHECK(agreed.merged == TimePoint());
+}
+
+TEST_CASE("a node writes to the members that prove themselves", "[keeper][sharing]") {
+  Range range(Shared(2), Long(true));
+  range.keeper.Start(range.now);
+  for (MemberIndex m = 0; m < 2; ++m) range.AnswerFence();
+  CHECK_FALSE(range.keeper.serving());
+  range.AnswerRead();
+  CHECK(range.Next<range::Read>().member == 1);
+  CHECK(range.Next<range::Open>().member == 0);
+  range.Next<range::Serve>();
+  CHECK(range.keeper.serving());
+  CHECK(range.set.in() == 1);
+
+  SECTION("one that is silent is closed, and opened after another proof") {
+    (void)range.set.Ask(8, range.set.NeedOfWrite());
+    range.keeper.SetDirty(0, true, range.now);
+    range.Pass(2s);
+    CHECK(range.Next<range::Shut>().member == 0);
+    const auto replies = range.set.TakeReplies();
+    REQUIRE(replies.size() == 1);  // no member will answer it
+    CHECK(replies[0].errc != Errc::kOk);
+    range.Pass(200ms);
+    range.AnswerFence();
+    range.AnswerRead();
+    CHECK(range.Next<range::Open>().member == 0);
+  }
+  SECTION("one that came back empty stays closed") {
+    range.keeper.OnLost(0, range.now);
+    CHECK(range.Next<range::Shut>().member == 0);
+    range.Pass(200ms);
+    range.AnswerFence();
+    const auto read = range.Next<range::Read>();
+    range.keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = {{}, {}}}, range.now);
+    CHECK(range.Quiet());
+    CHECK(range.set.in() == 0);
+  }
+  SECTION("a newer owner ends it") {
+    range.keeper.OnFencedOut(0, range.now);
+    CHECK(range.Next<range::GiveUp>().cause == GivenUp::kFenced);
+    CHECK_FALSE(range.keeper.serving());
+  }
+}
+
+TEST_CASE("the level all of a shared range is all members of the record", "[keeper][sharing]") {
+  Range range(Shared(2), Long(true));
+  range.keeper.Start(range.now);
+  for (MemberIndex m = 0; m < 2; ++m) range.AnswerFence();
+  range.AnswerRead();
+  CHECK(range.set.TakesWrites(1));
+  CHECK_FALSE(range.set.TakesWrites(0));
+  CHECK(range.set.NeedAt(0, true).members == 2);
+  CHECK(range.set.NeedAt(0, true).min_in == 2);
+}
+
+}  // namespace
+}  // namespace stout
