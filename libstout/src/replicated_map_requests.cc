@@ -218,8 +218,8 @@ Mark ReplicatedMap::State::RefreshMark() {
 void ReplicatedMap::State::Flush(Reply done) {
   RequireStrand();
   const bool merges = ended_ == Errc::kOk && record().shared != 0 && clock_ == nullptr;
-  if (merges) return Later(std::move(done), {});  // nothing is written by this map
-  if (!serving()) return Later(std::move(done), NotServing());
+  if (merges && set_.writers() == 0) return Later(std::move(done), {});  // it writes nothing
+  if (!merges && !serving()) return Later(std::move(done), NotServing());
   const auto asked = Ask(std::move(done), {.members = 0}, kNever);
   ForEachMember(asked.second, [&](MemberIndex m) { interposer(m).Flush(ReplyOf(asked.first, m)); });
 }

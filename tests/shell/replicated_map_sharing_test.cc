@@ -1,4 +1,5 @@
 // A range that several ReplicatedMaps write to, in mode aa+ec.
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -85,6 +86,40 @@ TEST_CASE("nodes write the same keys while they are cut apart, and the owner mer
   CHECK(world.registry.record.strong);
   CHECK(world.StatesOf(0) == world.StatesOf(1));
   CHECK(world.StatesOf(2) == world.StatesOf(1));
+}
+
+// Opens an owner, and waits until it asks the coordinator to share the range.
+ReplicatedMap& OpenUntilShared(ReplicaWorld& world) {
+  ReplicatedMapOptions options = Sharing();
+  options.member_timeout = std::chrono::hours(1);  // its own changes are never given up
+  ReplicatedMap& owner = world.Open(std::move(options));
+  world.registry.holds = true;
+  while (world.registry.held.empty() || world.registry.held.front().record().shared == 0) {
+    world.registry.Release();
+    world.RunUntil([&] { return !world.registry.held.empty(); });
+  }
+  return owner;
+}
+
+TEST_CASE("an owner merges a shared range after its own changes are durable",
+          "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = OpenUntilShared(world);
+  world.stores[2]->HoldWrites();
+  CHECK_FALSE(world.Put(owner, "k", "1"));  // at the others
+  world.registry.holds = false;
+  world.registry.Release();
+  std::optional<ErrorCode> flushed;
+  world.On(owner, [&] { owner.Flush([&](ErrorCode ec) { flushed = ec; }); });
+  const auto copied = [&] { return owner.Stats().members[2].copied > 0; };
+  world.RunUntil([&] { return copied() || world.stores[2]->waiting() >= 6; });
+  CHECK_FALSE(copied());
+  CHECK_FALSE(flushed);
+  world.stores[2]->Open();
+  world.RunUntil([&] { return flushed.has_value(); });
+  CHECK_FALSE(*flushed);
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  CHECK(world.StatesOf(2) == world.StatesOf(0));
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ void RangeKeeper::WriteShared(TimePoint now) {
 
 void RangeKeeper::OwnShared(TimePoint now) {
   CloseEngines(now);
-  if (proposed_) return;
+  // A merge proves members anew, and closing an engine forgets the store that was proved.
+  if (proposed_ || set_.writers() != 0) return;
   if (MustEndSharing(now)) {
     if (job_ != Job::kNone) EndMerge(false, now);
     RangeRecord record = record_;
