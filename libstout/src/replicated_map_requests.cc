@@ -289,6 +289,9 @@ void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
     return SchedulePump();
   }
   if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
+  // Other nodes may have changed the key at members that this one does not reach. What this store
+  // has would win, and nothing has the refused state.
+  if (clock_) return values_.Erase(key);
   const std::uint64_t serial = ++last_id_;
   put_backs_[std::string(key)].serial = serial;
   reads_.OnMarked(key);

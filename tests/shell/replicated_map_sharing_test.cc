@@ -122,5 +122,28 @@ TEST_CASE("an owner merges a shared range after its own changes are durable",
   CHECK(world.StatesOf(2) == world.StatesOf(0));
 }
 
+TEST_CASE("a change that a store refuses undoes no change of another node",
+          "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  CHECK_FALSE(world.Put(owner, "k", "0"));
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  const auto a = MakeNode(world, 1, {0});
+  const auto b = MakeNode(world, 2, {1, 2});
+  CHECK_FALSE(world.Put(*b, "k", "b"));
+  bool refused = false;
+  world.refuse = [&](MemberIndex m, KeyView) { return m == 0 && !std::exchange(refused, true); };
+  CHECK(world.Put(*a, "k", "a") == Errc::kRefused);
+  CHECK(world.Get(*a, "k") == "0");
+  CHECK_FALSE(world.Put(*a, "j", "a"));
+  world.On(owner, [&] {
+    owner.Want(world.want, {{"store-0"}});
+    owner.Want(world.want, world.Replicas());
+  });
+  world.RunUntil([&] { return world.StatesOf(0) == world.StatesOf(1); });
+  CHECK(world.StatesOf(0).at("k").value == "b");
+}
+
 }  // namespace
 }  // namespace stout
