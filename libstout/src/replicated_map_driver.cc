@@ -38,9 +38,7 @@ void ReplicatedMap::State::Pump() {
   if (abandoned_) End(Errc::kClosed);
   Expire();
   for (Fetched& fetched : std::exchange(fetched_, {})) {
-    if (clock_ && fetched.state.stamp.epoch == epoch()) {
-      clock_->Observe(fetched.state.stamp.version);
-    }
+    See(fetched.state.stamp);
     reads_.OnFetched(fetched.token, fetched.member, fetched.errc, std::move(fetched.state));
   }
   do {

@@ -56,6 +56,7 @@ void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
           if (lost) page.errc = Errc::kTransient;
           if (self && m < self->members_.size() && self->members_[m].opened == opened) {
             self->set_.OnReadAnswered(m);
+            for (const ScannedKey& each : page.keys) self->See(each.state.stamp);
             if (lost) self->lost_ |= MaskOf(m);
             self->SchedulePump();
           }

@@ -84,6 +84,10 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   [[nodiscard]] bool Shows(KeyView key, bool read = false) const {
     return clock_ == nullptr || read || IsDirty(key);
   }
+  /// The next change must be newer than this state of a shared range.
+  void See(Stamp stamp) {
+    if (clock_ && stamp.epoch == epoch()) clock_->Observe(stamp.version);
+  }
   [[nodiscard]] Epoch epoch() const { return set_.epoch(); }
   [[nodiscard]] const RangeRecord& record() const { return keeper_.record(); }
   [[nodiscard]] ReplicatedMapStats Stats() const;

@@ -1,4 +1,5 @@
 // A range that several ReplicatedMaps write to, in mode aa+ec.
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -23,14 +24,15 @@ ReplicatedMapOptions Sharing() {
 // The map of a node, without a lease, which reaches these members only.
 std::unique_ptr<ReplicatedMap> MakeNode(ReplicaWorld& world, std::uint32_t number,
                                         const std::vector<MemberIndex>& reached,
-                                        std::uint64_t until = UINT64_MAX >> 10) {
+                                        std::uint64_t until = UINT64_MAX >> 10,
+                                        std::uint64_t from = 0) {
   std::vector<Replica> replicas;
   for (const Replica& each : world.Replicas()) replicas.push_back({each.datalet, nullptr});
   for (const MemberIndex m : reached) replicas[m].store = world.stores[m].get();
   ReplicatedMapOptions options = ReplicaWorld::Quick();
   options.strong = false;
   options.clock = std::make_shared<NodeClock>();
-  options.clock->Reserve({.number = number, .from = 0, .until = until});
+  options.clock->Reserve({.number = number, .from = from, .until = until});
   auto map = std::make_unique<ReplicatedMap>(
       world.context.get_executor(),
       ReplicatedRange{.record = {world.registry.record, world.registry.revision},
@@ -143,6 +145,23 @@ TEST_CASE("a change that a store refuses undoes no change of another node",
   });
   world.RunUntil([&] { return world.StatesOf(0) == world.StatesOf(1); });
   CHECK(world.StatesOf(0).at("k").value == "b");
+}
+
+TEST_CASE("a change after a scan is newer than what the scan has shown", "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  const auto ahead = MakeNode(world, 1, {0, 1, 2}, UINT64_MAX >> 10, UINT64_MAX >> 11);
+  const auto node = MakeNode(world, 2, {0, 1, 2});
+  CHECK_FALSE(world.Put(*ahead, "k", "1"));
+  std::optional<ErrorCode> scanned;
+  world.On(*node,
+           [&] { node->Scan({}, [&](ErrorCode ec, const KeyPage& /*page*/) { scanned = ec; }); });
+  world.RunUntil([&] { return scanned.has_value(); });
+  CHECK_FALSE(*scanned);
+  CHECK_FALSE(world.Put(*node, "k", "2"));
+  world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
 }
 
 }  // namespace
