@@ -164,5 +164,22 @@ TEST_CASE("a change after a scan is newer than what the scan has shown", "[repli
   world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
 }
 
+TEST_CASE("a flush ends if a node reaches no member", "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  const auto node = MakeNode(world, 1, {0});
+  world.stores[0]->Shut();
+  std::optional<ErrorCode> answer;
+  world.Begin(*node, "k", "1", answer);
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK(world.Await([&](auto done) {
+    boost::asio::post(node->get_executor(),
+                      [&, done = std::move(done)]() mutable { node->Flush(std::move(done)); });
+  }));
+  world.stores[0]->Open();
+  CHECK(owner.Stats().shared);
+}
+
 }  // namespace
 }  // namespace stout

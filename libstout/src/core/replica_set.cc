@@ -148,7 +148,9 @@ bool ReplicaSet::IsSettled(Stamp stamp) const {
 
 MemberMask ReplicaSet::Ask(ReplyId id, const Need& need) {
   const MemberMask asked = need.only != 0 ? need.only : writers_ & ~lazy_;
-  answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = asked});
+  const auto entry =
+      answers_.emplace_hint(answers_.end(), id, Answer{.need = need, .asked = asked});
+  if (asked == 0 && TryRelease(id, entry->second)) answers_.erase(entry);
   return asked;
 }
 
