@@ -180,6 +180,22 @@ TEST_CASE("a member that lost its states ends the sharing after the others were 
   CHECK(range.Next<range::GiveUp>().cause == GivenUp::kUnshared);
 }
 
+TEST_CASE("a member that loses its states after a merge ends the sharing after another one",
+          "[keeper][sharing]") {
+  Range range(Shared(), Long());
+  range.keeper.Start(range.now);
+  range.Next<range::Serve>();
+  Open(range);
+  for (const MemberIndex m : {2, 2, 1, 1, 0, 0}) range.Scanned(m, {});
+  CHECK(range.keeper.settled());
+  range.keeper.OnLost(1, range.now);
+  for (int i = 0; i < 2; ++i) range.AnswerFence();
+  for (int i = 0; i < 2; ++i) range.AnswerRead();
+  for (const MemberIndex m : {2, 0}) range.Scanned(m, {});
+  range.keeper.Tick(range.now);
+  CHECK(range.Agree().shared == 0);
+}
+
 TEST_CASE("another mode ends the sharing at once", "[keeper][sharing]") {
   Merging range;
   range.Next<range::Scan>();

@@ -233,13 +233,6 @@ void RangeKeeper::OnRefused(MemberIndex member, TimePoint now) {
   Advance(now);
 }
 
-void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
-  const bool targeted = job_ != Job::kNone && member == target_;
-  const bool follows = set_.state(member) == MemberState::kLazy;
-  if (record_.members[member].in || targeted || follows) members_[member].lost = true;
-  Advance(now);
-}
-
 void RangeKeeper::OnFencedOut(MemberIndex member, TimePoint now) {
   const bool counts = (set_.required() & MaskOf(member)) != 0;
   if (counts || stage_ != Stage::kServing) return Lose(GivenUp::kFenced);

@@ -36,6 +36,17 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
   return since;
 }
 
+void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
+  const bool targeted = job_ != Job::kNone && member == target_;
+  const bool follows = set_.state(member) == MemberState::kLazy;
+  const bool counts = record_.members[member].in || targeted || follows;
+  if (counts && !std::exchange(members_[member].lost, true)) {
+    merged_ = 0;  // what was written since the last merge may be at one other member alone
+    merge_due_ = now;
+  }
+  Advance(now);
+}
+
 // The members may have answered while this process did not run. Their answers are still on the way.
 void RangeKeeper::ForgiveDelay(TimePoint now) {
   if (next_tick_ >= now) return;
