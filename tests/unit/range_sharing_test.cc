@@ -196,6 +196,21 @@ TEST_CASE("a member that loses its states after a merge ends the sharing after a
   CHECK(range.Agree().shared == 0);
 }
 
+TEST_CASE("a corrupt member ends the sharing, and is reported", "[keeper][sharing]") {
+  RangeKeeperOptions options = Long();
+  options.walk.final_tries = 1;
+  Merging range(options);
+  const auto scan = range.Next<range::Scan>();
+  range.keeper.OnScanned(scan.attempt, {Errc::kCorrupt, {}, {}}, range.now);
+  CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "", Errc::kCorrupt});
+  CHECK(range.Quiet());  // no merge follows at once
+  range.Pass(10s);
+  range.AnswerFence();
+  range.AnswerRead();
+  range.keeper.Tick(range.now);
+  CHECK(range.Agree().shared == 0);
+}
+
 TEST_CASE("another mode ends the sharing at once", "[keeper][sharing]") {
   Merging range;
   range.Next<range::Scan>();

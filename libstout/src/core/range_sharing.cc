@@ -123,6 +123,14 @@ void RangeKeeper::Merge(TimePoint now) {
   const bool stalls = silence && IsDue(SaturatingAdd(*silence, options_.member_timeout), now);
   const bool lost = awaited && members_[*awaited].lost;
   if (walk_->result() == RangeWalk::Result::kDone) return EndMerge(true, now);
+  if (const auto failure = walk_->failure()) {  // it would fail again in the same way
+    const auto& [member, key, errc] = *failure;
+    actions_.push_back(range::Unfillable{member, key, errc});
+    if (errc == Errc::kCorrupt) members_[member].lost = true;  // it must be filled
+    EndMerge(false, now);
+    merge_due_ = SaturatingAdd(now, options_.merge_interval);
+    return;
+  }
   if (stalls || lost || walk_->result() == RangeWalk::Result::kFailed) EndMerge(false, now);
 }
 
