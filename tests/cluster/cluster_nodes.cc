@@ -167,6 +167,7 @@ void ClusterWorld::ReserveVersions(std::uint32_t id, bool restarts) {
   if (restarts) {
     nodes_[id].clock = {};
     if (options_.shared) {
+      if (nodes_[id].boot > 0) widest_ = std::max(widest_, nodes_[id].offset);
       nodes_[id].offset -= random_.Between(0ms, forgets ? 300ms : nodes_[id].offset);
     }
   }

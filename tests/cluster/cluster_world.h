@@ -224,6 +224,7 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<Session> sessions_;
   Mode want_mode_;
   std::vector<std::uint64_t> reserved_;  // versions, by node
+  Duration widest_{};                    // the offset of a clock that has gone back
   std::vector<std::string> wanted_;      // datalets
   std::vector<std::string> lazy_;        // likewise
   TimePoint disturbed_until_{};

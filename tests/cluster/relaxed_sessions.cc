@@ -171,7 +171,7 @@ bool ClusterWorld::LacksShown(const Session& session, const RelaxedRead& read,
 
 // The state lacks a write that was acknowledged before this time.
 bool ClusterWorld::LacksWrite(const RelaxedRead& read, std::size_t member, TimePoint before) const {
-  Duration skew{};  // drift lets it grow
+  Duration skew = widest_;  // drift lets it grow
   for (std::uint32_t a = 0; a < options_.nodes; ++a) {
     for (std::uint32_t b = 0; b < options_.nodes; ++b) {
       const Duration apart = nodes_[a].offset - nodes_[b].offset;
