@@ -86,6 +86,35 @@ TEST_CASE("a range is shared once all members are in and have all changes", "[ke
   CHECK(range.Next<range::Fence>().member == 0);  // before the first merge
 }
 
+TEST_CASE("an answer at level all fails if its member is closed when the sharing begins",
+          "[keeper][sharing]") {
+  Range range(Range::Record(2), Long());
+  range.keeper.WantStrong(false, range.now);
+  range.keeper.WantShared(true, range.now);
+  range.keeper.Start(range.now);
+  Open(range, 2);
+  CHECK(range.Agree().strong);
+  for (int i = 0; i < 2; ++i) range.Next<range::Open>();
+  range.Next<range::Serve>();
+  CHECK_FALSE(range.Agree().strong);
+  for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
+  range.PassBarrier();
+  CHECK(range.Agree().shared == 0);  // the sweep
+  range.PassBarrier();
+  range.keeper.SetBusy(0, true, range.now);
+  range.keeper.SetBusy(1, true, range.now);
+  (void)range.set.Ask(8, range.set.NeedAt(0, true));
+  range.set.OnReply(8, 1, Errc::kOk);
+  CHECK(range.Agree().shared == 5);
+  CHECK(range.Quiet());
+  CHECK(range.set.TakeReplies().empty());
+  range.Pass(4s);
+  for (const MemberIndex m : {0, 1}) CHECK(range.Next<range::Shut>().member == m);
+  const auto replies = range.set.TakeReplies();
+  REQUIRE(replies.size() == 1);
+  CHECK(replies[0].errc != Errc::kOk);  // member 0 lacks it
+}
+
 TEST_CASE("a merge gives the newest state to the member that lacks it", "[keeper][sharing]") {
   Merging range;
   range.Scanned(1, {Put("equal", 4), Put("newer", 6), Put("older", 3), Put("stout:mark:0", 9)});

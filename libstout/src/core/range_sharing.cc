@@ -68,6 +68,7 @@ void RangeKeeper::OwnShared(TimePoint now) {
 void RangeKeeper::CloseEngines(TimePoint now) {
   const TimePoint limit = SaturatingAdd(shared_since_, 2 * options_.member_timeout);
   const bool late = set_.writers() != 0 && IsDue(limit, now);
+  if (late) set_.FailAll(Errc::kUnknown);  // a member that lacks a change is closed, but stays in
   ForEachMember(set_.writers(), [&](MemberIndex m) {
     if (members_[m].busy && !late) return;
     members_[m] = {};
