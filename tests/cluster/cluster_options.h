@@ -40,7 +40,7 @@ enum class Mistake {
   kMarkDatedLate,      ///< a mark has the time at which it is written
   kLevelIgnored,       ///< a write is answered when one member has it
   kLazyCountsAsDirty,  ///< a fill skips a key that is dirty at a lazy member alone
-  // Of a shared range:
+  // In a shared range:
   kClockGoesBack,  ///< a restarted node forgets which versions it has given
   kNoNumber,       ///< all nodes have the same number
   kMergeAsNew,     ///< a merge copies states as if they were new
