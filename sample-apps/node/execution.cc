@@ -225,7 +225,9 @@ bool Execution::Gather(Request& request) {
   std::vector<KeyView> missing;
   for (const KeyView key : keys) {
     // The commands look again, and that is counted.
-    if (auto entry = map_.Peek(key, {.counted = true, .ahead = true})) {
+    // A map that does not hold the key yet may have a state that other nodes have changed since.
+    const bool skips = rounds_ == 0 && !map_.Holds(key);
+    if (auto entry = skips ? std::nullopt : map_.Peek(key, {.counted = true, .ahead = true})) {
       held_.emplace(key, *std::move(entry));
     } else {
       missing.push_back(key);

@@ -54,10 +54,11 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
 }
 
 // Deletes the key if its newest state has expired, unless another node owns it. Fails if that is
-// not known or possible.
+// not known or possible. In a shared range another node may have written a newer state that this
+// node has not seen, so nothing is deleted.
 void DeleteIfExpired(const RangeServer::Served& served, const std::string& key,
                      const Deadlines& deadlines, UniqueFunction<void(ErrorCode)> done) {
-  if (!served) return done({});
+  if (!served || served->shared) return done({});
   // The key may have changed since it was read. This turn sees its newest state, and deletes.
   auto judge = [served, key, &deadlines, done = std::move(done)](ErrorCode ec,
                                                                  const KeyMap::Entry&) mutable {
@@ -79,10 +80,11 @@ asio::awaitable<bool> DeleteExpired(Ranges& ranges, const Keys& keys, const Dead
       [&](UniqueFunction<void(ErrorCode)> done) {
         const auto join = stout::internal::Join::Of(keys.size(), std::move(done));
         for (const std::string& key : keys) {
-          ranges.Run(
-              ranges.RangeOf(key), [&key, &deadlines, join](const RangeServer::Served& served) {
-                DeleteIfExpired(served, key, deadlines, [join](ErrorCode ec) { join->Finish(ec); });
-              });
+          ranges.Run(ranges.RangeOf(key), true,
+                     [&key, &deadlines, join](const RangeServer::Served& served) {
+                       DeleteIfExpired(served, key, deadlines,
+                                       [join](ErrorCode ec) { join->Finish(ec); });
+                     });
         }
       },
       asio::as_tuple(asio::use_awaitable));

@@ -110,7 +110,7 @@ class Shared final : public Keyspace {
         source_(std::move(source)),
         started_(std::move(started)),
         server_(keys, *source_, *leases_, ServerOptions(config)),
-        ranges_(server_),
+        ranges_(server_, members),
         // The owner may wait for the range, and then for the store.
         cluster_{server_,
                  {},
@@ -136,6 +136,7 @@ class Shared final : public Keyspace {
     return "";
   }
   void Leave(UniqueFunction<void()> done) override {
+    if (cluster_.members != nullptr) cluster_.members->Leave();
     server_.Leave(
         [this, done = std::move(done), clients = cluster_.peers.get_executor()]() mutable {
           asio::post(clients, [this, done = std::move(done)]() mutable {

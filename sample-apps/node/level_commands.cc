@@ -34,11 +34,18 @@ using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 
 constexpr std::string_view kSyntax =
-    "ERR syntax: STOUT.LEVEL [READ strong|relaxed [STALENESS milliseconds]|causal [SEEN token]] "
+    "ERR syntax: STOUT.LEVEL [READ mode|strong|relaxed [STALENESS milliseconds]|causal [SEEN "
+    "token]] "
     "[WRITE mode|all|members]; a bound is 1 to 86400000 ms, members are 1 to 64, and a token is "
     "what STOUT.LEVEL shows";
 constexpr std::uint64_t kLongestStaleness = 86'400'000;   // a day, in ms
 constexpr std::uint64_t kLatestSeen = 8'000'000'000'000;  // the year 2223, in Unix milliseconds
+
+constexpr std::string_view kNotShared =
+    "ERR in mode aa+ec members do not show how new their states are: READ is mode or relaxed";
+constexpr std::string_view kNotCounted =
+    "ERR WAIT does not work in mode aa+ec, whose nodes drop what a silent member lacks: use "
+    "STOUT.LEVEL WRITE";
 
 constexpr std::string_view kNewOwner =
     "UNKNOWN a range has another owner than when this connection wrote to it: read the keys";
@@ -72,9 +79,11 @@ std::optional<std::uint64_t> TakeNumber(resp::Arguments& words, std::uint64_t mo
 bool TakeRead(resp::Arguments& words, Levels& levels, std::optional<TimePoint>& seen) {
   levels.staleness.reset();
   seen.reset();
-  levels.causal = Take(words, "causal");
-  levels.relaxed = levels.causal || Take(words, "relaxed");
-  if (!levels.relaxed) return Take(words, "strong");
+  levels.strong = Take(words, "strong");
+  levels.causal = !levels.strong && Take(words, "causal");
+  levels.relaxed = levels.causal || (!levels.strong && Take(words, "relaxed"));
+  if (levels.strong) return true;
+  if (!levels.relaxed) return Take(words, "mode");
   if (levels.causal) {
     seen = TimePoint();
     if (!Take(words, "seen")) return true;
@@ -126,6 +135,8 @@ bool LevelCommands::Set(Request& request, Levels& levels) const {
     request.error = kSyntax;
   } else if (next.relaxed && cluster == nullptr) {
     request.error = "ERR this node is alone, and every read is strong: start it with --join";
+  } else if (IsShared() && (next.strong || next.staleness || next.causal)) {
+    request.error = kNotShared;
   } else if (next.write.value_or(0) > 1 && (cluster == nullptr || cluster->members == nullptr)) {
     request.error = "ERR there is one store: WRITE is mode, all or 1; start nodes with --datalet";
   } else {
@@ -140,7 +151,8 @@ std::vector<std::string> LevelCommands::Spell(const Levels& levels,
                                               const internal::CausalToken& seen) {
   std::vector<std::string> words = {"READ", levels.causal    ? "causal"
                                             : levels.relaxed ? "relaxed"
-                                                             : "strong"};
+                                            : levels.strong  ? "strong"
+                                                             : "mode"};
   if (levels.staleness) {
     const auto bound = std::chrono::duration_cast<milliseconds>(*levels.staleness);
     words.insert(words.end(), {"STALENESS", std::to_string(bound.count())});
@@ -154,6 +166,13 @@ std::vector<std::string> LevelCommands::Spell(const Levels& levels,
                                       : *write == 0 ? "all"
                                                     : std::to_string(*write)});
   return words;
+}
+
+bool LevelCommands::IsShared() const {
+  const Cluster* const cluster = table_->cluster;
+  if (cluster == nullptr || cluster->members == nullptr) return false;
+  const auto records = cluster->members->records();
+  return records->config && records->config->value.mode == ReplicationMode::kAaEc;
 }
 
 bool LevelCommands::IsOne(const resp::Command& command) {
@@ -213,6 +232,10 @@ asio::awaitable<std::uint32_t> LevelCommands::Wait(Request& request) {
       .members = static_cast<std::uint32_t>(std::min<std::uint64_t>(*members, kMaxMembers)),
       .timeout = milliseconds(*timeout == 0 ? longest : std::min(*timeout, longest))};
   if (table_->cluster == nullptr || table_->cluster->members == nullptr) co_return 1;
+  if (IsShared()) {
+    request.error = kNotCounted;
+    co_return 0;
+  }
   if (request.command->id == kStoutWait) {
     Writes writes;
     for (; !words.empty(); words = words.subspan(2)) {
@@ -291,7 +314,7 @@ asio::awaitable<void> LevelCommands::CountHere(Question& question, const Writes&
 asio::awaitable<void> LevelCommands::CountRange(Question& question, RangeId range, Epoch epoch) {
   const auto [ec, have] = co_await Initiate<void(ErrorCode, std::uint32_t)>(
       [&](KeyMap::CountHandler done) {
-        table_->ranges.Run(range,
+        table_->ranges.Run(range, true,
                            [epoch, members = question.members, timeout = question.timeout,
                             done = std::move(done)](const RangeServer::Served& served) mutable {
                              if (!served || served->epoch != epoch) return done(Errc::kFenced, 0);

@@ -54,6 +54,8 @@ class LevelCommands {
  private:
   struct Question;
 
+  // All nodes are to write.
+  [[nodiscard]] bool IsShared() const;
   // Returns the number of members; sets request.error if it is not known.
   [[nodiscard]] boost::asio::awaitable<std::uint32_t> Wait(Request& request);
   [[nodiscard]] std::uint32_t FewestIn() const;

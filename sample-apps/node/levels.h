@@ -11,6 +11,7 @@ namespace stout::node {
 struct Levels {
   bool relaxed = false;                ///< members may answer reads
   bool causal = false;                 ///< ... but nothing older than the connection has seen
+  bool strong = false;                 ///< only owners may; neither: as the mode offers
   std::optional<Duration> staleness;   ///< of such an answer, at most
   std::optional<std::uint32_t> write;  ///< as AnswerLevel::members
 

@@ -121,12 +121,17 @@ void NodeBatch::Transact(Request& request) {
         router_.set_redirects(service_.main.cluster != nullptr && table_ == &service_.main &&
                               !table_->ranges.partition().intervals());
       if (request.command != nullptr) SetLevels(request);
-      request.relaxed = levels_.relaxed && request.epoch == 0 && request.command != nullptr &&
-                        request.on_keys() && RelaxedReader::Suits(request);
+      request.relaxed = request.epoch == 0 && request.command != nullptr && request.on_keys() &&
+                        RelaxedReader::Suits(request) &&
+                        (levels_.relaxed || (!levels_.strong && IsShared(request)));
       // The states of the watched keys are of the table in use.
       if (id == CommandId::kStoutTable && transaction_.watches())
         request.error = "ERR STOUT.TABLE after WATCH is not allowed: UNWATCH first";
   }
+}
+
+bool NodeBatch::IsShared(const Request& request) const {
+  return table_->ranges.IsShared(table_->ranges.RangeOf(request.key(0)));
 }
 
 void NodeBatch::Reset() {
@@ -145,6 +150,7 @@ void NodeBatch::SetLevels(Request& request) {
     levels_.relaxed = readonly && service_.main.cluster != nullptr;
     levels_.causal = false;
     levels_.staleness.reset();
+    levels_.strong = false;
   } else if (request.command->id != CommandId::kStoutLevel ||
              !level_commands_.Set(request, levels_)) {
     return;

@@ -46,6 +46,8 @@ class NodeBatch final : public resp::Batch {
   [[nodiscard]] bool IsOnMembersKey(const Request& request) const;
   // Handles the commands that are about the connection: of transactions, of nodes, and CLUSTER.
   void Transact(Request& request);
+  // All nodes serve the range of its first key.
+  [[nodiscard]] bool IsShared(const Request& request) const;
   void Reset();
   void Queue(Request& request);
   void TakeQueue(Request& request);

@@ -37,6 +37,9 @@ namespace json = boost::json;
 constexpr std::string_view kNoMembers =
     "ERR the ranges of this node have no members: start it with --datalet";
 
+constexpr std::string_view kNoLazy =
+    "ERR in mode aa+ec there is no owner that a lazy member could follow: remove the lazy datalets";
+
 // Attempts at a change that others may make at the same time.
 constexpr int kChangeAttempts = 5;
 
@@ -174,8 +177,7 @@ asio::awaitable<std::string> OperationCommands::Status() {
       }
     }
     if (set != records->sets.end()) {
-      shown["mode"] =
-          NameOf(set->second.value.strong ? ReplicationMode::kMsSc : ReplicationMode::kMsEc);
+      shown["mode"] = NameOf(ModeOf(set->second.value));
     }
     shown["members"] = std::move(members);
     ranges.push_back(std::move(shown));
@@ -198,7 +200,7 @@ asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
   std::transform(name.begin(), name.end(), name.begin(), resp::ToLower);
   const auto mode = ParseReplicationMode(name);
   if (request.arguments.size() > 2 || (changes && !mode)) {
-    request.error = "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc]";
+    request.error = "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc | aa+ec]";
     co_return "";
   }
   for (int attempt = 0; attempt < kChangeAttempts; ++attempt) {
@@ -210,6 +212,11 @@ asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
     }
     ClusterConfig config = table.config->value;
     if (!changes) co_return std::string(NameOf(config.mode));
+    const auto is_lazy = [](const auto& datalet) { return datalet.second.value.lazy; };
+    if (*mode == ReplicationMode::kAaEc && std::ranges::any_of(table.datalets, is_lazy)) {
+      request.error = kNoLazy;
+      co_return "";
+    }
     config.mode = *mode;
     if (co_await Change(request, ChangeConfig(config, table.config->revision))) co_return "OK";
     if (!request.error.empty()) co_return "";

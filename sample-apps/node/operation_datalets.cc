@@ -147,6 +147,12 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     std::string id;
     stout::Datalet datalet{.since = UnixTime()};
     if (!ReadAdded(request, id, datalet)) co_return "";
+    const bool shares = table.config && table.config->value.mode == ReplicationMode::kAaEc;
+    if (datalet.lazy && shares) {
+      request.error =
+          "ERR in mode aa+ec there is no owner that a lazy member could follow: use another mode";
+      co_return "";
+    }
     const auto named = table.datalets.find(id);
     const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
                        named->second.value.url == datalet.url;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stout/adapters/member_ranges.h"
 #include "stout/adapters/partition.h"
 #include "stout/adapters/range_server.h"
 #include "stout/core/lease_table.h"
@@ -26,8 +27,11 @@ class Ranges {
 
   [[nodiscard]] virtual const Partition& partition() const = 0;
   [[nodiscard]] RangeId RangeOf(KeyView key) const { return partition().RangeOf(key); }
-  /// As RangeServer::Run.
-  virtual void Run(RangeId range, RangeServer::Operation operation) = 0;
+  /// As RangeServer::Run. `alone`: the operation decides by what it reads, so only the owner of a
+  /// shared range may run it; other operations run at each node then.
+  virtual void Run(RangeId range, bool alone, RangeServer::Operation operation) = 0;
+  /// Returns true if all nodes serve the range, in mode aa+ec.
+  [[nodiscard]] virtual bool IsShared(RangeId) const { return false; }
   /// Returns the lease of a range as this node last heard of it; nullopt if it is free, or if the
   /// node is alone.
   [[nodiscard]] virtual std::optional<Lease> LeaseOf(RangeId range) const = 0;
@@ -44,7 +48,7 @@ class OneRange final : public Ranges {
   OneRange(KeyMap& map, std::function<void()> on_fenced);
 
   [[nodiscard]] const Partition& partition() const override { return partition_; }
-  void Run(RangeId range, RangeServer::Operation operation) override;
+  void Run(RangeId range, bool alone, RangeServer::Operation operation) override;
   [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
   [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {served_}; }
   void OnFenced(const ServedRange&) override { on_fenced_(); }
@@ -58,12 +62,14 @@ class OneRange final : public Ranges {
 /// A node among others, which share the ranges by leases.
 class LeasedRanges final : public Ranges {
  public:
-  /// `server` outlives it.
-  explicit LeasedRanges(RangeServer& server) : server_(server) {}
+  /// Both outlive it. `members`: the server's source, if ranges have members; otherwise null.
+  LeasedRanges(RangeServer& server, const MemberRanges* members)
+      : server_(server), members_(members) {}
 
   [[nodiscard]] const Partition& partition() const override { return server_.partition(); }
-  void Run(RangeId range, RangeServer::Operation operation) override {
-    server_.Run(range, std::move(operation));
+  void Run(RangeId range, bool alone, RangeServer::Operation operation) override;
+  [[nodiscard]] bool IsShared(RangeId range) const override {
+    return members_ != nullptr && members_->Shared(range) != nullptr;
   }
   [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override;
   [[nodiscard]] std::vector<RangeServer::Served> Served() const override {
@@ -73,6 +79,7 @@ class LeasedRanges final : public Ranges {
 
  private:
   RangeServer& server_;
+  const MemberRanges* const members_;
 };
 
 }  // namespace stout::node

@@ -183,6 +183,12 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
     if (!question || question->result.errc != Errc::kOk) return;
     if (!IsFresh(request, source, asked)) return;
     states.push_back(&question->result.states[question->places.at(key)]);
+    // What this node writes after it has shown a state is newer.
+    const RangeServer::Served shared =
+        source.member ? table_->cluster->members->Shared(table_->ranges.RangeOf(key)) : nullptr;
+    if (shared && states.back()->stamp.epoch == shared->epoch) {
+      table_->cluster->members->clock().Observe(states.back()->stamp.version);
+    }
     if (states.back()->errc != Errc::kOk) return;
   }
   std::int64_t count = 0;

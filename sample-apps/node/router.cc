@@ -76,6 +76,15 @@ bool NothingDone(std::string_view error) {
          error.starts_with("NOREPLICAS");
 }
 
+// Returns true if the command decides by what it reads, so that in mode aa+ec only the owner of the
+// range may carry it out.
+bool NeedsOwner(const Request* request) {
+  const bool deletes =
+      request->command->id == CommandId::kDel || request->command->id == CommandId::kUnlink;
+  return request->command->id == CommandId::kWatch ||
+         !(request->reads_only() || request->blind || deletes);
+}
+
 bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
 
 std::int64_t ToInteger(std::string_view reply) {
@@ -249,6 +258,7 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
   const TimePoint deadline = resp::Now() + service_.reply_deadline;
   SplitMix64 random(session_.id);
   for (std::uint32_t failures = 1;; ++failures) {
+    RefuseStrong(group);
     co_await RunHere(group);
     KeepDisplaced(group.left);
     if (group.left.empty() || table_->cluster == nullptr) break;
@@ -272,13 +282,28 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
   group.left.clear();
 }
 
+// Nodes that all write cannot know the newest state.
+void Router::RefuseStrong(Group& group) {
+  if (!table_->ranges.IsShared(group.range)) return;
+  std::erase_if(group.left, [](Request* request) {
+    const Levels& levels = request->levels;
+    const bool weak = !levels.strong && !levels.staleness && !levels.causal;
+    if (weak || !request->reads_only()) return false;
+    request->displaced = false;
+    request->error = "ERR in mode aa+ec reads cannot be strong or causal, or have a STALENESS";
+    return true;
+  });
+}
+
 asio::awaitable<void> Router::RunHere(Group& group) {
   for (Request* const request : group.left) Reset(*request);
+  const bool alone = group.epoch != 0 || std::ranges::any_of(group.left, NeedsOwner);
   Epoch owner = 0;
   co_await Initiate<void()>(
       [&](UniqueFunction<void()> done) {
         table_->ranges.Run(
-            group.range, [&, done = std::move(done)](const RangeServer::Served& served) mutable {
+            group.range, alone,
+            [&, done = std::move(done)](const RangeServer::Served& served) mutable {
               if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
                 owner = served->epoch;
                 group.execution.emplace(served, group.left,

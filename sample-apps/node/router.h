@@ -77,6 +77,7 @@ class Router {
   void Join(Request& request);
 
   [[nodiscard]] boost::asio::awaitable<void> RunGroup(Group& group);
+  void RefuseStrong(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> RunHere(Group& group);
   [[nodiscard]] boost::asio::awaitable<void> Forward(Group& group, const Lease& owner);
   // Tells the client the owner.

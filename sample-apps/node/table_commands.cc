@@ -52,7 +52,7 @@ std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
     const std::string_view name = settings[0];
     if (EqualIgnoringCase(name, "MODE")) {
       const auto mode = ParseReplicationMode(settings[1]);
-      if (!mode) return "ERR the mode is none of ms+sc, ms+ec and aa+sc";
+      if (!mode) return "ERR the mode is none of ms+sc, ms+ec, aa+sc and aa+ec";
       config.mode = *mode;
       continue;
     }

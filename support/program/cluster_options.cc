@@ -11,16 +11,18 @@ void AddClusterOptions(Options& options, ClusterConfig& cluster) {
   options.Count("--min-in", cluster.min_in, 1, kMaxMembers,
                 "Writes are refused while fewer members are in sync");
   options.Count("--ack", cluster.ack, 1, kMaxMembers,
-                "Members that have a write before it is answered, in mode ms+ec");
+                "Members that have a write before it is answered, in modes ms+ec and aa+ec");
   options.Time("--member-timeout", cluster.member_timeout, std::chrono::milliseconds(1),
                std::chrono::hours(24),
                "A member that makes no progress for this time is out of sync, and writes no longer "
                "wait for it");
-  options.Read("--mode",
-               "The mode of a new deployment. ms+sc: a write is answered when all members in sync "
-               "have it. ms+ec: when --ack members have it. aa+sc is another name of ms+sc",
-               "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode,
-               "ms+sc, ms+ec or aa+sc", [&cluster](ReplicationMode mode) { cluster.mode = mode; });
+  options.Read(
+      "--mode",
+      "The mode of a new deployment. ms+sc: a write is answered when all members in sync "
+      "have it. ms+ec: when --ack members have it. aa+sc is another name of ms+sc. aa+ec: as "
+      "ms+ec, and every node writes every key; the newest write wins",
+      "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode,
+      "ms+sc, ms+ec, aa+sc or aa+ec", [&cluster](ReplicationMode mode) { cluster.mode = mode; });
 }
 
 std::string GivenClusterOption(const CLI::App& app) {

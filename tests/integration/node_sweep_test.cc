@@ -66,9 +66,10 @@ class PutsAfterwards final : public Ranges {
   PutsAfterwards(Ranges& ranges, KeyMap& map) : ranges_(ranges), map_(map) {}
 
   [[nodiscard]] const Partition& partition() const override { return ranges_.partition(); }
-  void Run(RangeId range, RangeServer::Operation operation) override {
+  void Run(RangeId range, bool alone, RangeServer::Operation operation) override {
     ranges_.Run(
-        range, [this, operation = std::move(operation)](const RangeServer::Served& served) mutable {
+        range, alone,
+        [this, operation = std::move(operation)](const RangeServer::Served& served) mutable {
           operation(served);
           (void)map_.Put("k", "new");
         });

@@ -76,6 +76,13 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected.wanted_owners[3] = {{"n1:7001"}, 7};
   CHECK(TableWith("wanted-owner/3", wanted_text) == expected);
 
+  const std::string clock_text = EncodeRecord(ReservedVersions{12});
+  CHECK(clock_text == R"({"until_us":12})");
+  expected = {};
+  expected.clocks[1023] = {{12}, 7};
+  CHECK(TableWith("clock/1023", clock_text) == expected);
+  CHECK_FALSE(TableWith("clock/1024", clock_text).damaged.empty());
+
   const RangeRecord set{
       .members = {{"n1", true, TimePoint(1us)}, {"pg", false, TimePoint(2us), {9, 4}, "a/0"}},
       .closed = {{std::numeric_limits<Epoch>::max(), 12}, {5, 0}},
@@ -90,6 +97,14 @@ TEST_CASE("records have the JSON that is documented, and are read as they were w
   expected = {};
   expected.sets[65535] = {set, 7};
   CHECK(TableWith("set/65535", set_text) == expected);
+  RangeRecord shared = set;
+  shared.shared = 9;
+  shared.merged = TimePoint(8us);
+  CHECK(EncodeRecord(shared) ==
+        set_text.substr(0, set_text.size() - 1) + R"(,"shared":9,"merged_us":8})");
+  expected.sets[65535] = {shared, 7};
+  CHECK(TableWith("set/65535", EncodeRecord(shared)) == expected);
+  expected.sets[65535] = {set, 7};
   // Earlier versions wrote a revision.
   CHECK(TableWith("set/65535", set_text.substr(0, set_text.size() - 1) + R"(,"revision":9})") ==
         expected);

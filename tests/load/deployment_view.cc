@@ -78,9 +78,8 @@ bool DeploymentView::SomeLack(std::size_t members) const {
 bool DeploymentView::AllIn(ReplicationMode mode) const {
   const RegistryTable table = records();
   return table.sets.size() == leases().ranges.size() &&
-         std::ranges::all_of(table.sets, [mode](const auto& set) {
-           return set.second.value.strong == (mode == ReplicationMode::kMsSc);
-         });
+         std::ranges::all_of(table.sets,
+                             [mode](const auto& set) { return ModeOf(set.second.value) == mode; });
 }
 
 std::size_t DeploymentView::RangesWith(const std::string& address, TimePoint since) const {

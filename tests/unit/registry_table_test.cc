@@ -17,7 +17,7 @@ RangeRecord SetOf(std::vector<RangeRecord::Member> members) {
 }
 
 TEST_CASE("modes have names, and aa+sc is another name of ms+sc", "[registry]") {
-  for (const auto mode : {ReplicationMode::kMsSc, ReplicationMode::kMsEc}) {
+  for (const auto mode : {ReplicationMode::kMsSc, ReplicationMode::kMsEc, ReplicationMode::kAaEc}) {
     CHECK(ParseReplicationMode(NameOf(mode)) == mode);
   }
   CHECK(ParseReplicationMode("aa+sc") == ReplicationMode::kMsSc);

@@ -33,7 +33,21 @@ void Ask(WatchedStore& store) {
   store.Read(sent, [batch = std::move(batch)](const ReadResult&) {});
 }
 
+// The stores that it opens know the tenants.
+DataletOpener Obeying(DataletOpener open, std::shared_ptr<const Tenants> tenants) {
+  if (tenants == nullptr) return open;
+  return [open = std::move(open), tenants = std::move(tenants)](const std::string& url,
+                                                                Diagnostics* why) {
+    auto store = open(url, why);
+    if (store) (*store)->Obey(tenants);
+    return store;
+  };
+}
+
 }  // namespace
+
+Datalets::Datalets(const DataletOpener& open, std::shared_ptr<const Tenants> tenants)
+    : open_(Obeying(open, std::move(tenants))) {}
 
 const char* WhyUnsuited(const StoreTraits& traits) {
   // It could lose an acknowledged write without notice.

@@ -31,7 +31,8 @@ class Datalets {
  public:
   using Clock = StoreHealth::Clock;
 
-  explicit Datalets(DataletOpener open) : open_(std::move(open)) {}
+  /// The stores that it opens obey the tenants, which may be null.
+  Datalets(const DataletOpener& open, std::shared_ptr<const Tenants> tenants);
   Datalets(const Datalets&) = delete;
   Datalets& operator=(const Datalets&) = delete;
   ~Datalets();

@@ -19,8 +19,11 @@
 #include "cut_off.h"
 #include "datalets.h"
 #include "known_datalets.h"
+#include "owned_maps.h"
 #include "range_warnings.h"
 #include "registration.h"
+#include "reservation.h"
+#include "shared_ranges.h"
 
 namespace stout {
 namespace {
@@ -39,17 +42,6 @@ TimePoint UnixNow() {
       std::chrono::system_clock::now().time_since_epoch()));
 }
 
-// The stores that it opens know the tenants.
-DataletOpener Obeying(DataletOpener open, std::shared_ptr<const Tenants> tenants) {
-  if (tenants == nullptr) return open;
-  return [open = std::move(open), tenants = std::move(tenants)](const std::string& url,
-                                                                Diagnostics* why) {
-    auto store = open(url, why);
-    if (store) (*store)->Obey(tenants);
-    return store;
-  };
-}
-
 }  // namespace
 
 // All is on the strand, unless stated.
@@ -63,10 +55,16 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         registry_(*leases.registry()),
         config_(config),
         options_(std::move(options)),
-        datalets_(std::make_unique<Datalets>(Obeying(options_.open, options_.map.tenants))),
+        datalets_(std::make_unique<Datalets>(options_.open, options_.map.tenants)),
         known_(options_.replace_after),
         timer_(strand_),
-        registration_(registry_) {}
+        registration_(registry_),
+        reservation_(std::make_shared<Reservation>(registry_)),
+        shared_(std::make_shared<SharedRanges>(
+            strand_, [this](RangeId range, const Recorded<RangeRecord>& record,
+                            SharedRanges::GivenUpHandler on_given_up) {
+              return MakeShared(range, record, std::move(on_given_up));
+            })) {}
 
   void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
     Post([self = shared_from_this(), own = std::move(own), session = std::move(session)]() mutable {
@@ -88,10 +86,14 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
+  void Leave() {
+    Post([self = shared_from_this()] { self->shared_->Leave(); });
+  }
   // Requires that the maps and stores are no longer used.
   void Stop() {
     watches_ = {};
     stopped_ = true;
+    shared_->Clear();
     datalets_.reset();
   }
 
@@ -111,6 +113,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     const std::lock_guard lock(mutex_);
     return records_;
   }
+  [[nodiscard]] const SharedRanges& shared() const { return *shared_; }
+  [[nodiscard]] NodeClock& clock() const { return *reservation_->clock(); }
   [[nodiscard]] Datalets& datalets() const { return *datalets_; }
   [[nodiscard]] Duration InVain() const {
     const std::lock_guard lock(mutex_);
@@ -195,12 +199,6 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       record.value.members.push_back({.datalet = *first, .in = true, .since = UnixNow()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
     }
-    ReplicatedMapOptions options = options_.map;
-    options.min_in = config_.min_in;
-    options.ack = config_.ack;
-    options.member_timeout = config_.member_timeout;
-    options.strong = config_.mode == ReplicationMode::kMsSc;
-    options.local = local_;
     auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());
     auto map = std::make_shared<ReplicatedMap>(
         executor_,
@@ -210,8 +208,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                         .scope = ScopeOf(order.range),
                         .replicas = datalets_->Replicas(),
                         .want = wanted,
-                        .contains = [partition = options_.partition, range = order.range](
-                                        KeyView key) { return partition.RangeOf(key) == range; },
+                        .contains = options_.partition.KeysOf(order.range),
                         .commit =
                             [&registry = registry_](RegistryChange change,
                                                     ReplicatedRange::CommitHandler handler) {
@@ -220,15 +217,34 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
                         .on_unfillable = WarnUnfillable(order.range),
                         .on_reverted = WarnReverted(order.range),
                         .on_given_up = OnGivenUp(order)},
-        std::move(options));
+        MapOptions());
     if (map->trouble()) return Complain(order, *map->trouble());
     ReplicatedMap* const opened = map.get();
-    Made& made = maps_[order.range];
-    made.map = map;
-    made.wanted = std::move(wanted);
+    maps_.Add(order.range, map, std::move(wanted));
     order.handler(
         Range{std::move(map), [opened](KeyMap::Reply done) { opened->Open(std::move(done)); }});
     return true;
+  }
+
+  [[nodiscard]] ReplicatedMapOptions MapOptions() const {
+    return OptionsOf(config_, local_, options_.map);
+  }
+
+  // A range that all nodes serve.
+  std::shared_ptr<ReplicatedMap> MakeShared(RangeId range, const Recorded<RangeRecord>& record,
+                                            SharedRanges::GivenUpHandler on_given_up) {
+    ReplicatedMapOptions options = MapOptions();
+    options.strong = false;
+    options.clock = reservation_->clock();
+    return std::make_shared<ReplicatedMap>(
+        executor_,
+        ReplicatedRange{.range = range,
+                        .record = record,
+                        .scope = ScopeOf(range),
+                        .replicas = datalets_->Replicas(),
+                        .contains = options_.partition.KeysOf(range),
+                        .on_given_up = std::move(on_given_up)},
+        std::move(options));
   }
 
   UniqueFunction<void(GivenUp)> OnGivenUp(const Order& order) {
@@ -245,25 +261,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  // Gives the maps what has changed: the datalets that they should be kept on, stores, the mode.
   void UpdateMaps() {
-    const std::vector<Replica> replicas = datalets_->Replicas();
-    const bool strong = config_.mode == ReplicationMode::kMsSc;
-    std::erase_if(maps_, [](const auto& each) { return each.second.map.expired(); });
-    for (auto& [range, each] : maps_) {
-      const auto map = each.map.lock();
-      if (!map) continue;
-      const auto set = records_->sets.find(range);
-      auto wanted =
-          known_.Wanted(range, set != records_->sets.end() ? set->second.value : RangeRecord(),
-                        config_.replicas, Now());
-      if (!wanted.empty()) each.wanted = std::move(wanted);
-      const auto strand = map->get_executor();
-      asio::post(strand, [map, want = each.wanted, replicas, strong] {
-        map->Want(want, replicas);
-        map->WantStrong(strong);
-      });
-    }
+    shared_->Want(datalets_->Replicas());
+    maps_.Update(*records_, known_, config_, datalets_->Replicas(), Now());
   }
 
   // --- Records -----------------------------------------------------------------------------------
@@ -278,6 +278,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     informed_ = true;
     late_due_ = {};
     UpdateMaps();
+    shared_->Follow(records_->sets);
   }
 
   // Takes over what is newer in a table, whether it was read or reported.
@@ -299,6 +300,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     if (informed_ && session() != 0) {
       registration_.Tick(*records_, session(), now);
     }
+    if (config_.mode == ReplicationMode::kAaEc && informed_) reservation_->Tick(*records_);
     if (!late_.empty() && now >= late_due_) {
       late_due_ = now + kReadPause;
       orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
@@ -344,6 +346,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   bool stopped_ = false;
 
   Registration registration_;
+  const std::shared_ptr<Reservation> reservation_;
   std::string local_;  // the datalet for reads
   std::function<SessionId()> session_;
 
@@ -352,11 +355,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   TimePoint late_due_{};
   std::map<RangeId, Epoch> newest_;  // of the orders
   bool reading_ = false;
-  struct Made {
-    std::weak_ptr<ReplicatedMap> map;
-    std::vector<std::string> wanted;
-  };
-  std::map<RangeId, Made> maps_;
+  OwnedMaps maps_;
+  const std::shared_ptr<SharedRanges> shared_;
 
   LeaseTable owners_;
   CutOff cut_off_;
@@ -379,6 +379,11 @@ void MemberRanges::Start(std::vector<OwnDatalet> own, std::function<SessionId()>
 }
 
 void MemberRanges::Retire() { impl_->Retire(); }
+void MemberRanges::Leave() { impl_->Leave(); }
+RangeServer::Served MemberRanges::Shared(RangeId range) const {
+  return impl_->shared().Find(range);
+}
+NodeClock& MemberRanges::clock() const { return impl_->clock(); }
 
 void MemberRanges::Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
                         RangeHandler handler) {

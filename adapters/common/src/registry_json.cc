@@ -59,11 +59,16 @@ json::object ToJson(const RangeRecord& set) {
   }
   json::array closed;
   for (const auto& [epoch, version] : set.closed) closed.push_back(json::array{epoch, version});
-  return {{"members", std::move(members)},
-          {"closed", std::move(closed)},
-          {"swept", set.swept},
-          {"strong", set.strong}};
+  json::object object{{"members", std::move(members)},
+                      {"closed", std::move(closed)},
+                      {"swept", set.swept},
+                      {"strong", set.strong}};
+  if (set.shared != 0) object["shared"] = set.shared;
+  if (set.merged != TimePoint{}) object["merged_us"] = Micros(set.merged.time_since_epoch());
+  return object;
 }
+
+json::object ToJson(const ReservedVersions& reserved) { return {{"until_us", reserved.until}}; }
 
 json::object ToJson(const WantedOwner& wanted) { return {{"node", wanted.node}}; }
 
@@ -216,6 +221,8 @@ RangeRecord ReadSet(Reader& reader) {
   }
   set.swept = reader.Number<Epoch>("swept");
   set.strong = reader.Flag("strong");
+  if (reader.Has("shared")) set.shared = reader.Number<Epoch>("shared");
+  if (reader.Has("merged_us")) set.merged = TimePoint(reader.Time("merged_us"));
   reader.Ignore("revision");  // of earlier versions: the registry has its own
   return set;
 }
@@ -226,6 +233,7 @@ std::optional<RegistryValue> ReadValue(std::string_view key, Reader& reader) {
   if (key.starts_with("datalet/")) return ReadDatalet(reader);
   if (key.starts_with("set/")) return ReadSet(reader);
   if (key.starts_with("wanted-owner/")) return WantedOwner{reader.Text("node")};
+  if (key.starts_with("clock/")) return ReservedVersions{reader.Number<std::uint64_t>("until_us")};
   return std::nullopt;
 }
 

@@ -57,7 +57,7 @@ std::optional<std::string> WhyNoDeployment(std::string_view name) {
   }
   // NAME/set/config would be a record of the deployment NAME.
   for (const std::string_view kind :
-       {"member", "range", "set", "datalet", "table", "wanted-owner"}) {
+       {"member", "range", "set", "datalet", "table", "wanted-owner", "clock"}) {
     if (fmt::format("{}/", name).find(fmt::format("/{}/", kind)) != std::string::npos) {
       return fmt::format(
           "the name of the deployment has the part '/{}', as another's keys have: use another",

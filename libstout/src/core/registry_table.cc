@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "stout/core/hybrid_clock.h"
+
 namespace stout::inline v1 {
 namespace {
 
@@ -18,6 +20,7 @@ constexpr std::string_view kDatalet = "datalet/";
 constexpr std::string_view kSet = "set/";
 constexpr std::string_view kTable = "table/";
 constexpr std::string_view kWantedOwner = "wanted-owner/";
+constexpr std::string_view kClock = "clock/";
 
 constexpr std::uint64_t kEndOfNumbers = std::uint64_t{1} << 63;  // services store int8
 
@@ -66,12 +69,26 @@ std::optional<std::string> WhyNot(const WantedOwner& wanted) {
 }  // namespace
 
 std::string_view NameOf(ReplicationMode mode) {
-  return mode == ReplicationMode::kMsSc ? "ms+sc" : "ms+ec";
+  switch (mode) {
+    case ReplicationMode::kMsSc:
+      return "ms+sc";
+    case ReplicationMode::kMsEc:
+      return "ms+ec";
+    case ReplicationMode::kAaEc:
+      return "aa+ec";
+  }
+  return "unknown";
+}
+
+ReplicationMode ModeOf(const RangeRecord& record) {
+  if (record.shared != 0) return ReplicationMode::kAaEc;
+  return record.strong ? ReplicationMode::kMsSc : ReplicationMode::kMsEc;
 }
 
 std::optional<ReplicationMode> ParseReplicationMode(std::string_view name) {
   if (name == "ms+sc" || name == "aa+sc") return ReplicationMode::kMsSc;
   if (name == "ms+ec") return ReplicationMode::kMsEc;
+  if (name == "aa+ec") return ReplicationMode::kAaEc;
   return std::nullopt;
 }
 
@@ -144,6 +161,11 @@ RegistryChange WantOwner(RangeId range, std::optional<std::string> node) {
   RegistryChange change{.key = fmt::format("{}{}", kWantedOwner, range)};
   if (node) change.value = WantedOwner{*std::move(node)};
   return change;
+}
+
+RegistryChange ReserveVersions(std::uint32_t number, std::uint64_t until, Revision read) {
+  return {
+      .key = fmt::format("{}{}", kClock, number), .value = ReservedVersions{until}, .read = read};
 }
 
 RegistryChange CreateTable(std::string_view name, ClusterConfig config) {
@@ -256,6 +278,12 @@ std::optional<std::string> Place(std::string_view key, RegistryValue value, Revi
       if (!why) table->wanted_owners[*range] = {std::move(*wanted), revision};
       return why;
     }
+  } else if (auto* const reserved = std::get_if<ReservedVersions>(&value)) {
+    const auto number = key.starts_with(kClock) ? RangeIn(NameIn(key, kClock)) : std::nullopt;
+    if (number && *number < HybridClock::kNumbers) {
+      table->clocks[*number] = {*reserved, revision};
+      return why;
+    }
   }
   return fmt::format("record '{}' takes no such value", key);
 }
@@ -272,6 +300,8 @@ void Remove(std::string_view key, RegistryTable* table) {
     if (const auto range = RangeIn(NameIn(key, kSet))) table->sets.erase(*range);
   } else if (key.starts_with(kWantedOwner)) {
     if (const auto range = RangeIn(NameIn(key, kWantedOwner))) table->wanted_owners.erase(*range);
+  } else if (key.starts_with(kClock)) {
+    if (const auto number = RangeIn(NameIn(key, kClock))) table->clocks.erase(*number);
   }
 }
 

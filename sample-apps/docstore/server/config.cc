@@ -205,6 +205,9 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
     return "--prefix-ordering does not go with --store cluster:, because a store that was away is "
            "filled in another order: leave it out";
   }
+  if (config.cluster.mode == ReplicationMode::kAaEc) {
+    return "--mode aa+ec is not for documents, whose changes are conditional: use ms+sc or ms+ec";
+  }
   config.cluster.partition = kMembersPartition;
   config.cluster.ranges = static_cast<RangeId>(config.ranges);
   // No command changes the mode of documents, so that another one is an error.

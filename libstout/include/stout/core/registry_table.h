@@ -23,8 +23,10 @@ namespace stout::inline v1 {
 using Revision = std::uint64_t;
 
 /// The condition for the answer to a write, and the members that a strong read asks (CLUSTER.md,
-/// section 5). "aa+sc" is another name of "ms+sc".
-enum class ReplicationMode { kMsSc, kMsEc };
+/// section 5). "aa+sc" is another name of "ms+sc". In kAaEc all nodes write every key.
+enum class ReplicationMode { kMsSc, kMsEc, kAaEc };
+/// Returns the mode that is in force.
+[[nodiscard]] ReplicationMode ModeOf(const RangeRecord& record);
 [[nodiscard]] std::string_view NameOf(ReplicationMode mode);
 [[nodiscard]] std::optional<ReplicationMode> ParseReplicationMode(std::string_view name);
 
@@ -32,10 +34,10 @@ enum class ReplicationMode { kMsSc, kMsEc };
 /// (WhyRefused).
 struct ClusterConfig {
   ReplicationMode mode =
-      ReplicationMode::kMsSc;  ///< wanted; RangeRecord::strong is the present one
+      ReplicationMode::kMsSc;  ///< wanted; ModeOf(RangeRecord) is the present one
   std::uint32_t replicas = 3;  ///< wanted members of each range, lazy ones not counted; >= 1
   std::uint32_t min_in = 1;    ///< with fewer members `in`, writes are refused; 1..replicas
-  std::uint32_t ack = 1;       ///< members that a write of ms+ec waits for; 1..replicas
+  std::uint32_t ack = 1;       ///< members that a write of an ec mode waits for; 1..replicas
   /// A member that makes no progress for this time is no longer `in`. >= 1 us
   Duration member_timeout = std::chrono::seconds(2);
   std::string partition = "slots";  ///< as LeaseMember::partition
@@ -71,6 +73,13 @@ struct WantedOwner {
   bool operator==(const WantedOwner&) const = default;
 };
 
+/// The versions with one number that a node has reserved: see HybridClock.
+struct ReservedVersions {
+  std::uint64_t until = 0;  ///< Unix time in microseconds
+
+  bool operator==(const ReservedVersions&) const = default;
+};
+
 template <typename T>
 struct Recorded {
   T value{};
@@ -84,8 +93,9 @@ struct RegistryTable {
   std::optional<Recorded<ClusterConfig>> config;
   std::map<std::string, Recorded<Datalet>> datalets;  ///< by id
   std::map<RangeId, Recorded<RangeRecord>> sets;
-  std::map<std::string, Recorded<ClusterConfig>> tables;   ///< first configurations, by name
-  std::map<RangeId, Recorded<WantedOwner>> wanted_owners;  ///< by range
+  std::map<std::string, Recorded<ClusterConfig>> tables;       ///< first configurations, by name
+  std::map<RangeId, Recorded<WantedOwner>> wanted_owners;      ///< by range
+  std::map<std::uint32_t, Recorded<ReservedVersions>> clocks;  ///< by number
   /// Records that cannot be read, by key ("set/3"), each as an error with the key and the remedy.
   /// They are missing above. A change may replace them, with their revision.
   std::map<std::string, Recorded<std::string>> damaged;
@@ -93,7 +103,8 @@ struct RegistryTable {
   bool operator==(const RegistryTable&) const = default;
 };
 
-using RegistryValue = std::variant<ClusterConfig, Datalet, RangeRecord, WantedOwner>;
+using RegistryValue =
+    std::variant<ClusterConfig, Datalet, RangeRecord, WantedOwner, ReservedVersions>;
 
 /// Returns true if the datalet may be `in` for a range: a set names it, or a set is damaged.
 [[nodiscard]] bool MayBeIn(const RegistryTable& table, std::string_view datalet);
@@ -129,6 +140,10 @@ struct RegistryChange {
 /// Names the member that should own a range, independent of its present owner. nullopt:
 /// RightfulOwner decides.
 [[nodiscard]] RegistryChange WantOwner(RangeId range, std::optional<std::string> node);
+/// Reserves the versions with this number, from those that were reserved before up to this time.
+/// `read`: revision of the reservation that was read; 0 for the first.
+[[nodiscard]] RegistryChange ReserveVersions(std::uint32_t number, std::uint64_t until,
+                                             Revision read);
 /// Lists a table, which is a separate deployment (Registry::OpenTable). A name has 1..32 letters a
 /// to z, digits and '_', and begins with a letter.
 [[nodiscard]] RegistryChange CreateTable(std::string_view name, ClusterConfig config);

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "stout/adapters/partition.h"
+#include "stout/adapters/range_server.h"
 #include "stout/adapters/range_source.h"
 #include "stout/core/registry_table.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
+#include "stout/node_clock.h"
 #include "stout/registry.h"
 #include "stout/replicated_map.h"
 #include "stout/store.h"
@@ -102,6 +104,8 @@ class MemberRanges final : public RangeSource {
   /// Follows the registry and asks the datalets no more. Call it when the server has left: a range
   /// that is ordered after it is not made.
   void Retire();
+  /// Writes what is unsent of the ranges that all nodes serve, and serves them no longer.
+  void Leave();
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
@@ -111,6 +115,10 @@ class MemberRanges final : public RangeSource {
   void ProbeIfNeeded() override {}  // it asks them all the time
   [[nodiscard]] std::string name() const override;
 
+  /// Returns the range if all nodes serve it at present (mode aa+ec); otherwise null.
+  [[nodiscard]] RangeServer::Served Shared(RangeId range) const;
+  /// The clock of the versions in those ranges.
+  [[nodiscard]] NodeClock& clock() const;
   /// The range's scope in each store.
   [[nodiscard]] Scope ScopeOf(RangeId range) const;
   /// The records as last reported. Never null.

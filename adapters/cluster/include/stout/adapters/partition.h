@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stout/core/batch.h"
 #include "stout/core/lease_table.h"
 #include "stout/error.h"
 
@@ -25,6 +26,10 @@ struct Partition {
 
   [[nodiscard]] bool intervals() const { return range_of == nullptr; }
   [[nodiscard]] RangeId RangeOf(std::string_view key) const;
+  /// Returns a filter, with a copy of this, for the keys of a range.
+  [[nodiscard]] KeyFilter KeysOf(RangeId range) const {
+    return [partition = *this, range](KeyView key) { return partition.RangeOf(key) == range; };
+  }
 };
 
 /// "hash": stout::RangeOf(key, ranges).

@@ -30,6 +30,8 @@ struct ServedRange {
   std::function<bool()> owns;
   /// The result of RangeServerOptions::make_state.
   std::shared_ptr<void> state;
+  /// All nodes serve the range, in mode aa+ec.
+  bool shared = false;
 };
 
 struct RangeServerOptions {

@@ -14,9 +14,10 @@ namespace stout {
 /// | config, table/N  | mode, replicas, min_in, ack, member_timeout_us, partition, ranges   |
 /// | datalet/ID       | url, node, capacity, since_us                                       |
 /// | set/RANGE        | members: [{datalet, in, since_us}], closed: [[epoch, version]],     |
-/// |                  | swept, strong, revision                                             |
+/// |                  | swept, strong, shared, merged_us, revision                          |
 /// | wanted-owner/    | node                                                                |
 /// | RANGE            |                                                                     |
+/// | clock/NUMBER     | until_us                                                            |
 [[nodiscard]] std::string EncodeRecord(const RegistryValue& value);
 
 /// A record that begins with this may be out of date, and is not used.

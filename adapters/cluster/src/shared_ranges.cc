@@ -1,0 +1,92 @@
+#include "shared_ranges.h"
+
+#include <boost/asio/post.hpp>
+
+namespace stout {
+
+namespace asio = boost::asio;
+
+void SharedRanges::Follow(const std::map<RangeId, Recorded<RangeRecord>>& sets) {
+  for (auto at = ranges_.begin(); at != ranges_.end();) {
+    const auto set = sets.find(at->first);
+    const bool stays =
+        !leaves_ && set != sets.end() && set->second.value.shared == at->second.served->epoch;
+    if (!stays) End(at->second);
+    at = stays ? std::next(at) : ranges_.erase(at);
+  }
+  for (const auto& [range, set] : sets) {
+    if (set.value.shared != 0 && !leaves_ && !ranges_.contains(range)) Open(range, set);
+  }
+}
+
+void SharedRanges::Open(RangeId range, const Recorded<RangeRecord>& record) {
+  const auto opened = std::make_shared<std::weak_ptr<ReplicatedMap>>();
+  // A newer owner has fenced the map. The record will show that the range is shared no longer.
+  const auto fenced = [weak = weak_from_this(), strand = strand_, range, opened](GivenUp) {
+    asio::post(strand, [weak, range, map = opened->lock()] {
+      const auto self = weak.lock();
+      if (!self || !map) return;
+      const auto found = self->ranges_.find(range);
+      if (found == self->ranges_.end() || found->second.map != map) return;
+      self->Publish(range, nullptr);
+      self->ranges_.erase(found);
+    });
+  };
+  const auto map = make_(range, record, fenced);
+  *opened = map;
+  const auto served = std::make_shared<ServedRange>(ServedRange{.range = range,
+                                                                .epoch = record.value.shared,
+                                                                .map = map,
+                                                                .owns = [] { return true; },
+                                                                .state = nullptr,
+                                                                .shared = true});
+  ranges_[range] = {map, served};
+  map->Open([weak = weak_from_this(), strand = strand_, served](ErrorCode ec) {
+    if (ec) return;
+    asio::post(strand, [weak, served] {
+      const auto self = weak.lock();
+      if (!self) return;
+      const auto found = self->ranges_.find(served->range);
+      const bool present = found != self->ranges_.end() && found->second.served == served;
+      if (present) self->Publish(served->range, served);
+    });
+  });
+}
+
+void SharedRanges::End(const Shared& former) {
+  Publish(former.served->range, nullptr);
+  asio::post(former.map->get_executor(),
+             [map = former.map] { map->Drain([map](ErrorCode) { map->Close(); }); });
+}
+
+void SharedRanges::Want(const std::vector<Replica>& replicas) {
+  for (const auto& each : ranges_) {
+    asio::post(each.second.map->get_executor(),
+               [map = each.second.map, replicas] { map->Want({}, replicas); });
+  }
+}
+
+RangeServer::Served SharedRanges::Find(RangeId range) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = served_.find(range);
+  return found != served_.end() ? found->second : nullptr;
+}
+
+void SharedRanges::Publish(RangeId range, RangeServer::Served served) {
+  const std::lock_guard lock(mutex_);
+  served ? void(served_[range] = std::move(served)) : void(served_.erase(range));
+}
+
+void SharedRanges::Leave() {
+  leaves_ = true;
+  Follow({});
+}
+
+void SharedRanges::Clear() {
+  leaves_ = true;
+  ranges_.clear();
+  const std::lock_guard lock(mutex_);
+  served_.clear();
+}
+
+}  // namespace stout

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "stout/adapters/range_server.h"
+#include "stout/core/registry_table.h"
+#include "stout/replicated_map.h"
+
+namespace stout {
+
+/// The ranges that all nodes serve, in mode aa+ec: one map for each, without a lease, under the
+/// epoch that the range's record names.
+///
+/// Threads: the strand, unless stated.
+class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
+ public:
+  using GivenUpHandler = UniqueFunction<void(GivenUp)>;
+  using Maker = std::function<std::shared_ptr<ReplicatedMap>(RangeId, const Recorded<RangeRecord>&,
+                                                             GivenUpHandler)>;
+
+  SharedRanges(boost::asio::strand<boost::asio::any_io_executor> strand, Maker make)
+      : strand_(std::move(strand)), make_(std::move(make)) {}
+
+  /// Opens the maps of the ranges that are shared, and ends others. A map that ends sends what it
+  /// has: the range's next owner has to be chosen before it fences the members.
+  void Follow(const std::map<RangeId, Recorded<RangeRecord>>& sets);
+  /// As ReplicatedMap::Want.
+  void Want(const std::vector<Replica>& replicas);
+  /// Returns the range if its map is open; otherwise null. Any thread.
+  [[nodiscard]] RangeServer::Served Find(RangeId range) const;
+  /// Ends all maps, and opens none.
+  void Leave();
+  /// Requires that the maps are no longer used.
+  void Clear();
+
+ private:
+  struct Shared {
+    std::shared_ptr<ReplicatedMap> map;
+    RangeServer::Served served;
+  };
+
+  void Open(RangeId range, const Recorded<RangeRecord>& record);
+  void End(const Shared& former);
+  void Publish(RangeId range, RangeServer::Served served);
+
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+  const Maker make_;
+  bool leaves_ = false;
+  std::map<RangeId, Shared> ranges_;  // open or opening
+
+  mutable std::mutex mutex_;                       // guards what follows
+  std::map<RangeId, RangeServer::Served> served_;  // those that are open
+};
+
+}  // namespace stout

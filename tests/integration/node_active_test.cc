@@ -1,0 +1,153 @@
+// Goal: in mode aa+ec every node takes writes of every key, also while the nodes are cut apart, and
+// the members become equal. The way back to ms+sc loses nothing that was answered.
+// Method: as in node_members_test.cc.
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/member_nodes.h"
+#include "tests/support/catch.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::test {
+namespace {
+
+constexpr int kSharedKeys = 20;
+
+std::string SharedKey(int i) { return fmt::format("key{}", i); }
+
+// No node reaches another one's datalet.
+void CutApart(MemberNodes& nodes, bool apart) {
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    nodes.way_to(node).Behave({.refuse = apart});
+    if (apart) nodes.way_to(node).Cut();
+  }
+}
+
+bool AllShow(MemberNodes& nodes, const std::string& key, const std::string& reply) {
+  for (const int port : nodes.ports()) {
+    if (MemberNodes::Ask(port, {"GET", key}) != reply) return false;
+  }
+  return true;
+}
+
+TEST_CASE("nodes that are cut apart write the same keys, and become equal",
+          "[node][members][active][sequential]") {
+  MemberNodes nodes({.lease_ttl = "10s"});
+  const auto ports = nodes.ports();
+  REQUIRE(MemberNodes::Ask(ports[0], {"SET", SharedKey(0), "before"}) == "+OK");
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const auto write = [&](std::size_t node, const std::string& key, const std::string& value) {
+    CHECK(nodes.Await([&] {  // the node may not have opened the range yet
+      return MemberNodes::Ask(ports[node], {"SET", key, value}) == "+OK";
+    }));
+  };
+  for (std::size_t node = 0; node < nodes.size(); ++node) write(node, SharedKey(1), "warm");
+  CHECK(MemberNodes::Ask(ports[1], {"STOUT.STATUS"}).find(R"("mode":"aa+ec")") !=
+        std::string::npos);
+  CutApart(nodes, true);
+  for (int i = 0; i < kSharedKeys; ++i) {
+    for (std::size_t node = 0; node < nodes.size(); ++node) {
+      write(node, SharedKey(i), fmt::format("{}-{}", node, i));
+    }
+  }
+  write(0, "deleted", "soon");
+  CHECK(MemberNodes::Ask(ports[0], {"DEL", "deleted"}) == ":1");
+  write(1, "only", "here");
+  CHECK(MemberNodes::Ask(ports[1], {"GET", SharedKey(3)}) == "$1-3");
+  CutApart(nodes, false);
+  CHECK(nodes.Await([&] {
+    for (int i = 0; i < kSharedKeys; ++i) {
+      if (!AllShow(nodes, SharedKey(i), fmt::format("$2-{}", i))) return false;
+    }
+    return AllShow(nodes, "only", "$here") && AllShow(nodes, "deleted", "(nil)");
+  }));
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("what a node had not sent when it was killed is not lost with its datalet back",
+          "[node][members][active][sequential]") {
+  MemberNodes nodes({.lease_ttl = "3s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const int port = nodes.ports()[0];
+  CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", "k", "1"}) == "+OK"; }));
+  CHECK(nodes.Await([&] { return AllShow(nodes, "k", "$1"); }));
+  CutApart(nodes, true);
+  CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", "k", "2"}) == "+OK"; }));
+  nodes.program(0).Signal(SIGKILL);
+  CutApart(nodes, false);
+  CHECK(nodes.Await([&] { return AllShow(nodes, "k", "$2"); }));
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("commands that depend on what they read are atomic among themselves",
+          "[node][members][active]") {
+  MemberNodes nodes;
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const auto ports = nodes.ports();
+  CHECK(nodes.Await([&] { return AllShow(nodes, "n", "(nil)"); }));
+  std::vector<std::jthread> threads;
+  std::atomic<int> done = 0;
+  for (const int port : ports) {
+    threads.emplace_back([port, &done] {
+      RespClient client(port);
+      for (int i = 0; i < 50; ++i) done += client.Do({"INCR", "n"}).starts_with(":") ? 1 : 0;
+    });
+  }
+  threads.clear();
+  const std::string sum = fmt::format("${}", done.load());
+  CHECK(done > 0);
+  CHECK(nodes.Await([&] { return AllShow(nodes, "n", sum); }));
+
+  RespClient client(ports[0]);
+  CHECK(client.Do({"STOUT.LEVEL"}) == "$READ mode WRITE mode");
+  CHECK(client.Do({"STOUT.LEVEL", "READ", "strong"}).starts_with("-ERR in mode aa+ec"));
+  CHECK(client.Do({"STOUT.LEVEL", "READ", "relaxed", "STALENESS", "9"})
+            .starts_with("-ERR in mode aa+ec"));
+  CHECK(client.Do({"STOUT.LEVEL", "WRITE", "all"}) == "+OK");
+  CHECK(client.Do({"SET", "n", "5"}) == "+OK");
+  CHECK(AllShow(nodes, "n", "$5"));
+  CHECK(client.Do({"WAIT", "1", "0"}).starts_with("-ERR WAIT does not work in mode aa+ec"));
+  CHECK(client.Do({"STOUT.DATALET", "ADD", "postgres://nowhere/db", "x", "LAZY"})
+            .starts_with("-ERR in mode aa+ec"));
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
+          "[node][members][active]") {
+  MemberNodes nodes({.lease_ttl = "10s", .member_timeout = "10s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const auto ports = nodes.ports();
+  std::atomic<bool> stop = false;
+  std::vector<std::jthread> threads;
+  std::vector<int> answered(ports.size(), 0);
+  for (std::size_t node = 0; node < ports.size(); ++node) {
+    threads.emplace_back([&, node] {
+      RespClient client(ports[node]);
+      for (int i = 1; !stop; ++i) {
+        const std::string key = fmt::format("node{}", node);
+        if (client.Do({"SET", key, std::to_string(i)}) == "+OK") answered[node] = i;
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(nodes.ChangeMode(ReplicationMode::kMsSc));
+  stop = true;
+  threads.clear();
+  for (std::size_t node = 0; node < ports.size(); ++node) {
+    CHECK(answered[node] > 0);
+    const std::string key = fmt::format("node{}", node);
+    const std::string shown = MemberNodes::Ask(ports[(node + 1) % ports.size()], {"GET", key});
+    CHECK(std::stoi(shown.substr(1)) >= answered[node]);
+  }
+  CHECK(MemberNodes::Ask(ports[0], {"STOUT.LEVEL", "READ", "strong"}) == "+OK");
+  CHECK(nodes.Fault().empty());
+}
+
+}  // namespace
+}  // namespace stout::test
