@@ -44,7 +44,7 @@ class DataletNode {
   class NoRanges final : public node::Ranges {
    public:
     [[nodiscard]] const Partition& partition() const override { return partition_; }
-    void Run(RangeId, RangeServer::Operation operation) override { operation(nullptr); }
+    void Run(RangeId, bool, RangeServer::Operation operation) override { operation(nullptr); }
     [[nodiscard]] std::optional<Lease> LeaseOf(RangeId) const override { return std::nullopt; }
     [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {}; }
     void OnFenced(const ServedRange&) override {}

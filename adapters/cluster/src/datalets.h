@@ -32,7 +32,7 @@ class Datalets {
   using Clock = StoreHealth::Clock;
 
   /// The stores that it opens obey the tenants, which may be null.
-  Datalets(const DataletOpener& open, std::shared_ptr<const Tenants> tenants);
+  explicit Datalets(const DataletOpener& open, std::shared_ptr<const Tenants> tenants = nullptr);
   Datalets(const Datalets&) = delete;
   Datalets& operator=(const Datalets&) = delete;
   ~Datalets();
