@@ -1,5 +1,6 @@
 #include "stout/core/replica_set.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "tests/unit/engine_driver.h"
 
 namespace stout {
+using namespace std::chrono_literals;
+
 namespace {
 
 using State = MemberState;
