@@ -10,6 +10,7 @@
 #include "stout/core/ghost_cache.h"
 #include "stout/core/histogram.h"
 #include "stout/core/hold_back.h"
+#include "stout/core/hybrid_clock.h"
 #include "stout/core/in_flight.h"
 #include "stout/core/key_index.h"
 #include "stout/core/lane.h"
