@@ -13,6 +13,7 @@
 #include "stout/adapters/range_server.h"
 #include "stout/core/admission.h"
 #include "stout/core/engine.h"
+#include "stout/core/hybrid_clock.h"
 #include "stout/core/range_keeper.h"
 #include "stout/core/relaxed_reads.h"
 #include "stout/core/replica_set.h"
@@ -74,6 +75,12 @@ extern const RangeId range_id;
 extern const std::string local, incarnation;
 extern const RelaxedReads::QueueOf queue_of;
 extern const StoredState identity;
+
+// And of a node that writes to a shared range.
+extern HybridClock versions;
+extern std::uint64_t former;
+extern const StoredState shown;
+void Write(const std::string& key, Version version);
 
 extern struct State { int& operator[](const std::string& key); } state;
 extern struct Waiting { void TryAgain(); } waiting_requests;

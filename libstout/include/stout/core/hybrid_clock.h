@@ -17,9 +17,9 @@ namespace stout::internal {
 /// therefore never give the same version, also if one was restarted or its clock went back. A
 /// node without a reservation that is left changes nothing.
 ///
-///     clock.Reserve({.number = 7, .from = kept, .until = UnixMicros(now) + 300'000'000});
-///     if (const auto version = clock.Next(now)) Write(key, *version);
-///     clock.Observe(read.stamp.version);
+///     versions.Reserve({.number = 7, .from = former, .until = former + 300'000'000});
+///     if (const auto version = versions.Next(now)) Write(key, *version);
+///     versions.Observe(shown.stamp.version);
 ///
 /// Owner: a node.   Threads: none of its own.   Errors: none.
 /// Source: Kulkarni et al., "Logical Physical Clocks" (OPODIS'14); docs/decisions/0037.
