@@ -118,7 +118,7 @@ TEST_CASE("a node refuses options of a datalet that do not fit together", "[node
   const auto wrong = [&](const char* option, const char* value) {
     return refused({"--join", "in-process:", "--datalet", "memory:", option, value});
   };
-  CHECK_THAT(wrong("--mode", "sc"), Contains("--mode") && Contains("ms+sc, ms+ec or aa+sc"));
+  CHECK_THAT(wrong("--mode", "sc"), Contains("--mode") && Contains("ms+sc, ms+ec, aa+sc or aa+ec"));
   for (const char* const id : {"a/b", "a b", "\xc3\xa9"})
     CHECK_THAT(wrong("--datalet-id", id), Contains("--datalet-id") && Contains("without '/'"));
   CHECK_THAT(wrong("--replicas", "0"), Contains("--replicas"));
