@@ -7,6 +7,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <optional>
@@ -213,7 +214,9 @@ TEST_CASE("a transaction that fails or is lost is repeated", "[replicated]") {
   ReplicaWorld world;
   const Fault fault = GENERATE(Fault::kFail, Fault::kLoseRequest, Fault::kLoseAnswer);
   world.registry.faults = {fault, fault};
-  ReplicatedMap& map = world.Open();
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.member_timeout = std::chrono::seconds(1);  // longer than a busy machine stops this thread
+  ReplicatedMap& map = world.Open(options);
   CHECK_FALSE(world.Put(map, "k", "1"));
   world.registry.faults = {fault, fault};
   world.stores[0]->Shut();
