@@ -10,16 +10,9 @@
 # figures, {"what": ..., "value": ..., "unit": ...}, or a line of text.
 set -euo pipefail
 
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
-builds=([0]="$1") names=([0]=now) measurements=()
-shift
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
+builds=([0]="$bin") names=([0]=now) measurements=()
 while (($#)); do
   case $1 in
     -h | --help) usage && exit ;;

@@ -13,16 +13,8 @@
 # BIN_DIR/../fleet/ instead. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$(cd "$1" && pwd)
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 documents=10000
 options=(--servers 1,4,16 --documents "$documents,100" --rates 100,400,1600,6400,25600 --sustained 16)
 stores=()

@@ -16,17 +16,9 @@
 # BIN_DIR/../node/ instead. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,17s/^# \{0,1\}//p' "$0"; }
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 fail() { echo "bench node: $*" >&2 && exit 2; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$(cd "$1" && pwd)
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
 rounds=5 seconds=1 ycsb='' parts=()
 while (($#)); do
   case $1 in

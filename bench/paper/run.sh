@@ -11,14 +11,8 @@
 # line of JSON for each run.
 set -euo pipefail
 
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$1
-shift
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 quick='' parts=(simulator stores service types)
 for option in "$@"; do
   case $option in
@@ -35,7 +29,6 @@ for program in jq gnuplot curl "$bin/stout-sim" "$bin/policy-bench" "$bin/docsto
   command -v "$program" >/dev/null || { echo "bench paper: no $program" >&2; exit 1; }
 done
 
-here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 pictures=$root/docs/results
 results=$root/bench/results/paper

@@ -15,16 +15,8 @@
 # bench/results/shard/, and pictures to docs/results/. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,16s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$(cd "$1" && pwd)
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 pictures=$here/../../docs/results
 quick='' static=1 server=1 changing=1 growing=''
 options=()

@@ -10,16 +10,8 @@
 # BIN_DIR/../stores-quick/ instead. README.md describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$(cd "$1" && pwd)
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 stores=()
 documents=10000,100
 plain=(pool:1 pool:4 pool:16 pool:64)

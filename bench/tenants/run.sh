@@ -9,16 +9,8 @@
 # describes the method.
 set -euo pipefail
 
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
-
-if (($# == 0)) || [[ $1 == -* ]]; then
-  usage >&2
-  exit 2
-fi
-bin=$(cd "$1" && pwd)
-shift
-here=$(cd "$(dirname "$0")" && pwd)
-results=$here/../results
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
 store=() trial=(--clients 40) together=200000 together_longer=1000000
 other_store=(--records 50000 --cache-bytes 10MiB)
 hot_documents=4000 all_documents=40000 document_cache=16MiB
