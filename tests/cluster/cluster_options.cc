@@ -131,20 +131,15 @@ void Expose(Random& random, ClusterOptions& world) {
       world.faults = {.change_mode = 8};
       return;
     case Mistake::kMergeUnproved:
-      world.keys = 12;
-      world.writes = 30;
-      world.min_latency = world.max_latency = 100us;
-      world.steps = 600;
-      world.mean_pause = 5ms;
-      world.faults = {.empty_datalet = 1, .expire = 300};
-      return;
     case Mistake::kMergeTooLate:
       world.keys = 12;
       world.writes = 30;
       world.min_latency = world.max_latency = 100us;
       world.steps = 600;
       world.mean_pause = 5ms;
-      world.faults = {.crash_datalet = 5, .expire = 300};
+      world.faults = {.expire = 300};
+      if (world.mistake == Mistake::kMergeUnproved) world.faults.empty_datalet = 1;
+      if (world.mistake == Mistake::kMergeTooLate) world.faults.crash_datalet = 5;
       return;
     case Mistake::kIdentityIgnored:
       world.faults = {.empty_datalet = 20};

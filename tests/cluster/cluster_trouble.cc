@@ -1,4 +1,4 @@
-// What goes wrong in a ClusterWorld, and what operators change in it.
+// The faults of a ClusterWorld, and the changes that its operators make.
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -12,6 +12,7 @@
 
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/resp_client.h"
 
 namespace stout::test {
@@ -126,16 +127,19 @@ TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
   std::atomic<bool> stop = false;
   std::vector<std::jthread> threads;
   std::vector<int> answered(ports.size(), 0);
+  std::atomic<int> answers = 0;
   for (std::size_t node = 0; node < ports.size(); ++node) {
     threads.emplace_back([&, node] {
       RespClient client(ports[node]);
       for (int i = 1; !stop; ++i) {
         const std::string key = fmt::format("node{}", node);
-        if (client.Do({"SET", key, std::to_string(i)}) == "+OK") answered[node] = i;
+        if (client.Do({"SET", key, std::to_string(i)}) != "+OK") continue;
+        answered[node] = i;
+        ++answers;
       }
     });
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  CHECK(Eventually([&] { return answers > 100; }));
   CHECK(nodes.ChangeMode(ReplicationMode::kMsSc));
   stop = true;
   threads.clear();

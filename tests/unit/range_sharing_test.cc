@@ -36,6 +36,24 @@ void Open(Range& range, MemberIndex members = 3) {
   for (MemberIndex m = 0; m < members; ++m) range.AnswerRead();
 }
 
+// The owner of a range with two members, which is to be shared. The next transaction does that.
+struct BeforeSharing : Range {
+  BeforeSharing() : Range(Record(2), Long()) {
+    keeper.WantStrong(false, now);
+    keeper.WantShared(true, now);
+    keeper.Start(now);
+    Open(*this, 2);
+    CHECK(Agree().strong);
+    for (int i = 0; i < 2; ++i) Next<range::Open>();
+    Next<range::Serve>();
+    CHECK_FALSE(Agree().strong);
+    for (const MemberIndex m : {1, 0}) Scanned(m, {});
+    PassBarrier();
+    CHECK(Agree().shared == 0);  // the sweep
+    PassBarrier();
+  }
+};
+
 // The owner of a range with two members, of which the first one's keys are scanned.
 struct Merging : Range {
   explicit Merging(RangeKeeperOptions options = Long()) : Range(Shared(2), std::move(options)) {
@@ -60,19 +78,7 @@ struct Merging : Range {
 };
 
 TEST_CASE("a range is shared once all members are in and have all changes", "[keeper][sharing]") {
-  Range range(Range::Record(2), Long());
-  range.keeper.WantStrong(false, range.now);
-  range.keeper.WantShared(true, range.now);
-  range.keeper.Start(range.now);
-  Open(range, 2);
-  CHECK(range.Agree().strong);
-  for (int i = 0; i < 2; ++i) range.Next<range::Open>();
-  range.Next<range::Serve>();
-  CHECK_FALSE(range.Agree().strong);
-  for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
-  range.PassBarrier();
-  CHECK(range.Agree().shared == 0);  // the sweep
-  range.PassBarrier();
+  BeforeSharing range;
   range.keeper.SetBusy(1, true, range.now);
   const RangeRecord record = range.Agree();
   CHECK(record.shared == 5);
@@ -88,19 +94,7 @@ TEST_CASE("a range is shared once all members are in and have all changes", "[ke
 
 TEST_CASE("an answer at level all fails if its member is closed when the sharing begins",
           "[keeper][sharing]") {
-  Range range(Range::Record(2), Long());
-  range.keeper.WantStrong(false, range.now);
-  range.keeper.WantShared(true, range.now);
-  range.keeper.Start(range.now);
-  Open(range, 2);
-  CHECK(range.Agree().strong);
-  for (int i = 0; i < 2; ++i) range.Next<range::Open>();
-  range.Next<range::Serve>();
-  CHECK_FALSE(range.Agree().strong);
-  for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
-  range.PassBarrier();
-  CHECK(range.Agree().shared == 0);  // the sweep
-  range.PassBarrier();
+  BeforeSharing range;
   range.keeper.SetBusy(0, true, range.now);
   range.keeper.SetBusy(1, true, range.now);
   (void)range.set.Ask(8, range.set.NeedAt(0, true));
