@@ -50,7 +50,9 @@ struct RelaxedReader::Source {
   std::size_t identity = 0;
   std::size_t mark = 0;
   Mark read_mark{.time = TimePoint::max()};  // a store of all nodes has all changes
-  Epoch swept = 0;                           // RangeRecord::swept
+  // Of the RangeRecord.
+  Epoch swept = 0;
+  Epoch shared = 0;
 };
 
 bool RelaxedReader::Suits(const Request& request) {
@@ -116,6 +118,7 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, TenantId tenant,
     if (member == nullptr) return source;
     source.member = *member;
     source.swept = set->second.value.swept;
+    source.shared = set->second.value.shared;
   }
   const std::string datalet = source.member ? source.member->datalet : "";
   Store* const store = source.member ? cluster.members->StoreOf(datalet) : &table_->store;
@@ -183,12 +186,9 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
     if (!question || question->result.errc != Errc::kOk) return;
     if (!IsFresh(request, source, asked)) return;
     states.push_back(&question->result.states[question->places.at(key)]);
-    // What this node writes after it has shown a state is newer.
-    const RangeServer::Served shared =
-        source.member ? table_->cluster->members->Shared(table_->ranges.RangeOf(key)) : nullptr;
-    if (shared && states.back()->stamp.epoch == shared->epoch) {
+    // The next writes of this node must be newer than the states that it shows.
+    if (source.shared != 0 && states.back()->stamp.epoch == source.shared)
       table_->cluster->members->clock().Observe(states.back()->stamp.version);
-    }
     if (states.back()->errc != Errc::kOk) return;
   }
   std::int64_t count = 0;

@@ -44,7 +44,7 @@ class Router {
   /// table: clear them when another is used.
   [[nodiscard]] std::map<RangeId, Epoch>& writes() { return writes_; }
 
-  /// What the connection has seen, if its reads are causal.
+  /// The past of the connection, if its reads are causal.
   [[nodiscard]] internal::CausalToken& seen() { return seen_; }
 
   /// If true, the client is told the owner of a key rather than served through this node.

@@ -67,6 +67,7 @@ void SharedRanges::Want(const std::vector<Replica>& replicas) {
 }
 
 RangeServer::Served SharedRanges::Find(RangeId range) const {
+  if (!any_) return nullptr;
   const std::lock_guard lock(mutex_);
   const auto found = served_.find(range);
   return found != served_.end() ? found->second : nullptr;
@@ -74,7 +75,12 @@ RangeServer::Served SharedRanges::Find(RangeId range) const {
 
 void SharedRanges::Publish(RangeId range, RangeServer::Served served) {
   const std::lock_guard lock(mutex_);
-  served ? void(served_[range] = std::move(served)) : void(served_.erase(range));
+  if (served) {
+    served_[range] = std::move(served);
+  } else {
+    served_.erase(range);
+  }
+  any_ = !served_.empty();
 }
 
 void SharedRanges::Leave() {
@@ -87,6 +93,7 @@ void SharedRanges::Clear() {
   ranges_.clear();
   const std::lock_guard lock(mutex_);
   served_.clear();
+  any_ = false;
 }
 
 }  // namespace stout

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/strand.hpp>
 #include <functional>
@@ -55,6 +56,7 @@ class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
   bool leaves_ = false;
   std::map<RangeId, Shared> ranges_;  // open or opening
 
+  std::atomic<bool> any_ = false;                  // of served_, so that other modes need no lock
   mutable std::mutex mutex_;                       // guards what follows
   std::map<RangeId, RangeServer::Served> served_;  // those that are open
 };

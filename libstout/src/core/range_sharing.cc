@@ -76,8 +76,8 @@ void RangeKeeper::CloseEngines(TimePoint now) {
   });
 }
 
-// What only members that are away have may be lost by the next take-over, so the owner first merges
-// all members that have what they had. It does not wait for ever, because stores forget deletes: a
+// The next take-over may lose what only members that are away have, so the owner first merges all
+// members that have what they had. It does not wait for ever, because stores forget deletes: a
 // member that is away for long must be filled.
 bool RangeKeeper::MustEndSharing(TimePoint now) {
   if (!want_shared_) return true;

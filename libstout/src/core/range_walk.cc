@@ -163,15 +163,15 @@ void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
   StartSettling(now);
 }
 
-// First the target's states, then those of the scanned member that are newer.
+// The answers: first the target's states, then those of the scanned member that are newer.
 void RangeWalk::OnMergeRead(const ReadResult& result, TimePoint now) {
   const bool last = std::exchange(reads_source_, !reads_source_);
   std::vector<Item> newer;
   for (std::size_t i = 0; i < page_.size(); ++i) {
     const StoredState& state = result.states[i];
     if (!last) {
-      const bool forgotten = !page_[i].target.found && state.stamp == Stamp{};
-      if (state.stamp < page_[i].target.stamp && !forgotten) newer.push_back(std::move(page_[i]));
+      const bool forgotten = !page_[i].known.found && state.stamp == Stamp{};
+      if (state.stamp < page_[i].known.stamp && !forgotten) newer.push_back(std::move(page_[i]));
     } else if (state.errc != Errc::kOk) {
       actions_.push_back(range::Unfillable{passes_.back().member, page_[i].key, state.errc});
     } else if (state.stamp != Stamp{}) {
@@ -265,12 +265,12 @@ void RangeWalk::EndSettling(TimePoint now) {
 void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now) {
   const Item& item = page_[index];
   const Stamp stamp = state.stamp;
-  if (stamp == item.target.stamp) return;
-  if (now < newer_wins_until_ && at_target() && item.target.stamp > stamp) {
-    Change(index, item.target);
+  if (stamp == item.known.stamp) return;
+  if (now < newer_wins_until_ && at_target() && item.known.stamp > stamp) {
+    Change(index, item.known);
   } else if (stamp == Stamp{} && !state.found) {
-    if (item.target.found) Change(index, {});
-  } else if (item.target.stamp.epoch == set_.epoch() && item.target.stamp > stamp) {
+    if (item.known.found) Change(index, {});
+  } else if (item.known.stamp.epoch == set_.epoch() && item.known.stamp > stamp) {
     Change(index, state);  // a copy would lose
   } else {
     AddCopy(item.key, state);

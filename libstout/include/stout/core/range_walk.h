@@ -134,7 +134,7 @@ class RangeWalk {
   };
   struct Item {
     std::string key;
-    StoredState target;  // in a merge: of the member that is scanned
+    StoredState known;  // of the target; in a merge, of the member that is scanned
   };
 
   void Begin(std::vector<Pass> passes, TimePoint now);

@@ -60,8 +60,8 @@ class RelaxedReads {
   std::map<RangeId, std::string> chosen_;  // datalets
 };
 
-/// What a session with causal reads has seen. It is kept as a Unix time: the session may have seen
-/// effects of any change that was made before.
+/// The past of a session with causal reads, as a Unix time: the session may have seen effects of
+/// any change that was made before.
 ///
 /// A member may answer it if the member has all changes until then (Mark::time). What a session is
 /// shown may depend on changes that were made before it. If the member's mark covers the state, it

@@ -41,7 +41,7 @@ struct Outcome {
   std::string message{};
   std::vector<Reply> replies{};  // One a command, if kOk. Otherwise those that came before.
   bool late = false;             // The time was over then.
-  bool malformed = false;        // What came then is not of the protocol.
+  bool malformed = false;        // The last bytes are not of the protocol.
 };
 
 // A connection to a server that speaks RESP, version 2. Its coroutines run one at a time, on the
