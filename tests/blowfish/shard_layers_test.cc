@@ -14,6 +14,7 @@
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -155,6 +156,25 @@ TEST_CASE("layers that are ordered when a merge ends are those of its files", "[
   CheckReads(shard, layered.model);
 }
 
+TEST_CASE("the first file of a shard gets the layers that were ordered before", "[shard]") {
+  OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
+  opened.options.compaction = {};
+  opened.Open();
+  Shard& shard = opened.shard();
+  CHECK_FALSE(shard.RemoveLayer());
+  REQUIRE(shard.AddLayers(3));
+  CHECK(shard.RemoveLayer());
+  CHECK(shard.layers() == 2);
+  CHECK(shard.layer_bytes() == 0);
+  CHECK_FALSE(shard.filling());
+  REQUIRE(opened.Put("key", 1, ValueOf(1)) == WriteResult());
+  shard.Compact();
+  opened.Rest();
+  REQUIRE(shard.files().size() == 1);
+  CHECK(shard.layers() == 2);
+  CHECK(shard.layer_bytes() > 0);
+}
+
 TEST_CASE("layers that were stopped go on being filled from where they were", "[shard]") {
   OpenedShard opened{Schema::Make({"a", "b", "c", "d"}, '|').value()};
   opened.options.compaction = {};
@@ -203,9 +223,9 @@ TEST_CASE("opportunistic layers serve at once, and reads fill them", "[shard]") 
   CheckReads(shard, layered.model);
 }
 
-TEST_CASE("layers are filled beside reads, writes, merges and removals", "[shard]") {
+TEST_CASE("layers are filled beside reads, writes, merges and removals", "[shard][long]") {
   const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
-  const std::uint64_t seed = GENERATE(range(1, 5));
+  const auto seed = GENERATE(range<std::uint64_t>(1, 1 + stout::test::Rounds("STOUT_SEEDS", 2)));
   CAPTURE(encoding, seed);
   SplitMix64 random(seed);
   LayeredShard layered(encoding, seed % 2 == 0 ? 1 << 18 : 1 << 15);

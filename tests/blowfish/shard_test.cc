@@ -201,10 +201,9 @@ TEST_CASE("stamps are compared with those of every store", "[shard]") {
   }
 }
 
-TEST_CASE("a shard has layers once it has records that are compressed", "[shard]") {
+TEST_CASE("layers take memory once a shard has records that are compressed", "[shard]") {
   OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
   Shard& shard = opened.shard();
-  CHECK_FALSE(shard.AddLayer());
   CHECK(shard.next_layer_bytes() == NextLayerBytes());
   WriteBatch batch{.epoch = 1};
   batch.items.push_back({.key = "key1", .value = "x|y|z", .version = 1});

@@ -221,10 +221,10 @@ class Shard {
   using BackupHandler = UniqueFunction<void(ErrorCode failed, const std::string& why)>;
   void BackUp(const std::string& directory, BackupHandler handler);
 
-  /// See SuccinctStores: of all files together; all 0 or false while there is none. A merge keeps
-  /// the number.
+  /// See SuccinctStores: of all files together. A merge keeps the number. While there is no file,
+  /// it is the number that the first one gets, and all else is 0 or false.
   /// @{
-  [[nodiscard]] std::size_t layers() const { return files_.layers(); }
+  [[nodiscard]] std::size_t layers() const { return layer_numbers().most(); }
   [[nodiscard]] std::uint64_t layer_bytes() const { return files_.layer_bytes(); }
   [[nodiscard]] const NextLayerBytes& next_layer_bytes() const { return files_.next_layer_bytes(); }
   [[nodiscard]] std::uint64_t finest_layer_bytes() const { return files_.finest_layer_bytes(); }
@@ -288,7 +288,11 @@ class Shard {
   void HideSome();
   void HideInNew(KeyView key);
   void GoOver();
+  [[nodiscard]] LayerNumbers layer_numbers() const {
+    return files_.size() == 0 ? wanted_layers_.load() : files_.layer_numbers();
+  }
   void OrderLayers(LayerNumbers wanted);
+  void WantLayers(LayerNumbers without_files);
   // Begins to fill ordered layers, and takes over those that are full.
   void FillLayers();
   // Takes over those that are full by then. OrderLayers() has the others go on.
@@ -317,7 +321,7 @@ class Shard {
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;
   SuccinctStores files_;
-  std::atomic<LayerNumbers> wanted_layers_;  // files().layer_numbers(), for a merge that begins
+  std::atomic<LayerNumbers> wanted_layers_;  // layer_numbers(), for a merge that begins
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;

@@ -214,7 +214,7 @@ void Shard::HideInNew(KeyView key) {
 }
 
 void Shard::GoOver() {
-  const LayerNumbers layers = files_.layer_numbers();
+  const LayerNumbers layers = layer_numbers();
   StopFilling();  // It may fill for the old files.
   manifest_ = MergedManifest();
   stats_.last_merge = merge_report_;

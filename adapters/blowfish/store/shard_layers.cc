@@ -10,30 +10,33 @@ namespace stout::blowfish {
 bool Shard::AddLayers(std::size_t count) {
   const std::uint64_t before = layer_bytes();
   const auto more = static_cast<std::uint32_t>(std::min<std::size_t>(count, 1 << 10));
-  const LayerNumbers had = files_.layer_numbers();
+  const LayerNumbers had = layer_numbers();
   StopFilling();
   DropOrders();
   OrderLayers({had.of_indexes + more, had.of_blocks + more});
-  return layer_bytes() > before;
+  return layer_bytes() > before || files_.size() == 0;
 }
 
 bool Shard::RemoveLayer() {
+  if (layers() == 0) return false;
   StopFilling();
   const std::uint64_t before = layer_bytes();  // without the bitmaps of layers that are full now
+  const auto most = static_cast<std::uint32_t>(layers()) - 1;
   DropOrders();
-  if (layer_bytes() == before && layers() > 0) {
-    const auto most = static_cast<std::uint32_t>(layers()) - 1;
-    files_.RemoveLayersAbove({most, most});
-  }
-  wanted_layers_ = files_.layer_numbers();
-  return layer_bytes() < before;
+  if (layer_bytes() == before) files_.RemoveLayersAbove({most, most});
+  WantLayers({most, most});
+  return true;
 }
 
 void Shard::OrderLayers(LayerNumbers wanted) {
   ordered_layers_ =
       files_.OrderLayers(wanted, options_.layer_filling, std::exchange(ordered_layers_, {}));
-  wanted_layers_ = files_.layer_numbers();
+  WantLayers(wanted);
   if (!ordered_layers_.empty()) options_.wake();
+}
+
+void Shard::WantLayers(LayerNumbers without_files) {
+  wanted_layers_ = files_.size() == 0 ? without_files : files_.layer_numbers();
 }
 
 void Shard::FillLayers() {
@@ -41,7 +44,7 @@ void Shard::FillLayers() {
   if (ordered_layers_.empty()) return;
   // If it cannot begin, the shard is only slower.
   if (filler_.Begin(std::exchange(ordered_layers_, {}))) files_.DropOrders();
-  wanted_layers_ = files_.layer_numbers();
+  WantLayers({});
 }
 
 void Shard::StopFilling() {
