@@ -123,7 +123,7 @@ class Files {
 };
 
 TEST_CASE("files stay few, and merges write little, in a shard that grows", "[first_to_merge]") {
-  Files files(GENERATE(range(1, 10)), 1'000'000);
+  Files files(GENERATE(range(1, 4)), 1'000'000);
   for (int turn = 0; turn < 200; ++turn) {
     files.Turn();
     const auto full = std::ranges::count_if(

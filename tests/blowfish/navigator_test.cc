@@ -15,6 +15,7 @@
 #include "navigator_world.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -205,8 +206,8 @@ TEST_CASE("layers that a merge has made larger go until the budget holds again",
   CHECK(world.bytes() == 0);
 }
 
-TEST_CASE("steady load comes to rest", "[navigator]") {
-  const std::uint64_t seed = GENERATE(range(100, 150));
+TEST_CASE("steady load comes to rest", "[navigator][long]") {
+  const auto seed = GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 20)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const std::size_t shards = 1 + random.Below(6);

@@ -18,6 +18,7 @@
 #include "index_file_test_support.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
@@ -145,8 +146,8 @@ void CheckSearches(SuccinctStore& store, const Texts& texts, SplitMix64& random)
 }
 
 TEST_CASE("a file with a text index gives back texts, parts of them and what is searched",
-          "[text_file]") {
-  const std::uint64_t seed = GENERATE(range(1, 80));
+          "[text_file][long]") {
+  const auto seed = GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 25)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const test::TempDirectory directory;
