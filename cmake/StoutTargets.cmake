@@ -1,6 +1,6 @@
 # How every target of the project is compiled. All of it is private: users inherit no flag of ours.
 
-find_program(STOUT_GOLD ld.gold)  # links a sanitized program in six tenths of the time of ld.bfd
+find_program(STOUT_MOLD mold)  # links a program of the tests in a third of the time of ld.bfd
 
 function(stout_compile target)
   target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${STOUT_WERROR}>:-Werror>)
@@ -33,8 +33,7 @@ function(stout_compile target)
         -fno-sanitize=null,object-size,vptr,pointer-overflow
         $<$<NOT:$<BOOL:${STOUT_CHECK_ALIGNMENT}>>:-fno-sanitize=alignment>)
     endif()
-    target_link_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE}
-                                          $<$<BOOL:${STOUT_GOLD}>:-fuse-ld=gold>)
+    target_link_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE})
     if(STOUT_SANITIZE MATCHES thread)
       target_compile_options(${target} PRIVATE -Wno-tsan)  # Asio's fences
       get_target_property(type ${target} TYPE)
@@ -46,7 +45,21 @@ function(stout_compile target)
   if(STOUT_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)  # what libFuzzer steers by
   endif()
+  if(STOUT_MOLD AND STOUT_BUILD_TESTS)
+    target_link_options(${target} PRIVATE -fuse-ld=mold)
+  endif()
+  if(STOUT_PRECOMPILE AND NOT target MATCHES "^stout_precompiled")
+    target_precompile_headers(${target} REUSE_FROM stout_precompiled)
+  endif()
 endfunction()
+
+# What most sources include is read once for all of them. A source that lacks an include compiles all
+# the same; preset `dev` finds it.
+if(STOUT_PRECOMPILE)
+  add_library(stout_precompiled OBJECT cmake/precompiled.cc)
+  target_precompile_headers(stout_precompiled PRIVATE cmake/precompiled.h)
+  stout_compile(stout_precompiled)
+endif()
 
 # stout_library(NAME [INSTALL] HEADERS files... SOURCES files... [LINK libraries...])
 # makes stout_NAME, alias stout::NAME. Public headers live under include/, each compiles alone.

@@ -1,0 +1,1 @@
+// Nothing: precompiled.h needs a target, and a target a source.
