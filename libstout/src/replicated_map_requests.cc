@@ -91,7 +91,8 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   }
   reading.key = key;
   reading.options = asked;
-  reads_.Read(key, ++last_id_, false);
+  // In a shared range any member may lack what others have.
+  reads_.Read(key, ++last_id_, record().shared != 0);
   SchedulePump();
 }
 

@@ -164,6 +164,20 @@ TEST_CASE("a change after a scan is newer than what the scan has shown", "[repli
   world.RunUntil([&] { return world.StatesOf(0).at("k").value == "2"; });
 }
 
+TEST_CASE("a read of a shared range finds what only one member has", "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  const auto a = MakeNode(world, 1, {0});
+  const auto b = MakeNode(world, 2, {0, 1, 2});
+  for (int i = 0; i < 20; ++i) {
+    const std::string value = std::to_string(i);
+    CHECK_FALSE(world.Put(*a, "k", value));
+    CHECK(world.Get(*b, "k") == value);
+  }
+}
+
 TEST_CASE("a flush ends if a node reaches no member", "[replicated][sharing]") {
   ReplicaWorld world;
   ReplicatedMap& owner = world.Open(Sharing());

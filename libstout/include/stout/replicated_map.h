@@ -133,8 +133,8 @@ struct ReplicatedMapStats {
 /// it owns the range as a request begins. In mode ec writes are answered when `ack` members have
 /// them.
 ///
-/// In mode aa+ec each node has such a map without a lease, and the newest stamp wins. It shows what
-/// one member has, and keeps states in memory only until they are durable. A member that fails is
+/// In mode aa+ec each node has such a map without a lease, and the newest stamp wins. A read asks
+/// all members, and states are kept in memory only until they are durable. A member that fails is
 /// closed without the changes that it lacks, until it answers again: the owner's map merges the
 /// members.
 ///
