@@ -308,6 +308,7 @@ for ((round = 1; round <= rounds; ++round)); do
     die "round $round, $fault at $moment_ms ms (seed $seed): $(<"$work/load")"
   ! met "$fault" || has_met[$fault]=yes
   echo "round $round: $fault at $moment_ms ms; $(grep -m 1 '^verify:' "$work/load")"
+  ((status == 0)) || break # found out
 done
 for fault in "${faults[@]}"; do
   ((rounds == 0)) || [[ -n ${has_met[$fault]-} ]] ||
