@@ -290,7 +290,7 @@ TEST_CASE("a search of much that is in the log's table finds what matched all th
 }
 
 TEST_CASE("a search for what more keys have than are listed finds what matched all the time",
-          "[shard]") {
+          "[shard][sequential]") {
   const std::uint64_t seed = GENERATE(range(1, 4));
   CAPTURE(seed);
   SearchedShard shard(seed, ShardSearch::kMostListed + 1000);
@@ -335,7 +335,7 @@ TEST_CASE("a search ends when its visitor has enough, and of what is not there a
   CHECK(test::Search(opened.shard(), {.text = "blue"}).empty());
 }
 
-TEST_CASE("a part of a search is short where values are long") {
+TEST_CASE("a part of a search is short where values are long", "[sequential]") {
   OpenedShard opened{Schema::Make({"colour", "rest"}, '|').value()};
   opened.options.compaction = {};
   const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);

@@ -165,7 +165,8 @@ std::size_t PartsOf(const Shard& shard, const LogQuery& query, std::size_t match
   return parts;
 }
 
-TEST_CASE("a rare substring is found in a few parts if there is a text index", "[shard]") {
+TEST_CASE("a rare substring is found in a few parts if there is a text index",
+          "[shard][sequential]") {
   const bool text_index = GENERATE(true, false);
   OpenedShard opened{Schema::Make({"name", "rest"}, '|').value(), text_index};
   opened.options.compaction = {};

@@ -50,7 +50,8 @@ TEST_CASE("a relaxed read needs no owner, and other commands of its connection d
   CHECK(nodes.Fault().empty());
 }
 
-TEST_CASE("the levels of a connection are read, shown and reset", "[node][members][levels]") {
+TEST_CASE("the levels of a connection are read, shown and reset",
+          "[node][members][levels][sequential]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   const auto level = [&](std::vector<std::string> words) {

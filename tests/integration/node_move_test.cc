@@ -109,7 +109,7 @@ TEST_CASE("a node that was killed gets the ranges back that were moved to it",
   }));
 }
 
-TEST_CASE("STOUT.MOVE refuses what is no range and no node", "[node][members]") {
+TEST_CASE("STOUT.MOVE refuses what is no range and no node", "[node][members][sequential]") {
   MemberNodes nodes;
   const auto move = [&](const std::string& range, const std::string& owner) {
     return MemberNodes::Ask(nodes.ports()[0], {"STOUT.MOVE", range, owner});

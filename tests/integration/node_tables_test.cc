@@ -127,7 +127,7 @@ TEST_CASE("tables have keys of their own, through every node", "[node][members][
   CHECK(nodes.Fault().empty());
 }
 
-TEST_CASE("a connection uses one table at a time", "[node][members][tables]") {
+TEST_CASE("a connection uses one table at a time", "[node][members][tables][sequential]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   REQUIRE(Create(nodes, "orders") == "+OK");
