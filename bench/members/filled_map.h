@@ -38,7 +38,8 @@ inline MapTask<void> AwaitFilled(ReplicatedMap& map) {
 /// coordinator grants everything. The stores outlive it. Runs `context` meanwhile, whose stores may
 /// answer on threads of their own, so it needs a work guard.
 inline std::unique_ptr<ReplicatedMap> MakeFilledMap(boost::asio::io_context& context,
-                                                    std::span<Store* const> stores) {
+                                                    std::span<Store* const> stores,
+                                                    ReplicatedMapOptions options = {}) {
   ReplicatedRange range{.range = 0, .epoch = 0, .scope = "bench/0"};
   range.commit = [revision = Revision()](const RegistryChange&,
                                          ReplicatedRange::CommitHandler handler) mutable {
@@ -52,7 +53,8 @@ inline std::unique_ptr<ReplicatedMap> MakeFilledMap(boost::asio::io_context& con
   range.epoch = static_cast<Epoch>(std::chrono::duration_cast<std::chrono::microseconds>(
                                        std::chrono::system_clock::now().time_since_epoch())
                                        .count());
-  auto map = std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range));
+  auto map =
+      std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range), std::move(options));
   bool filled = false;
   boost::asio::co_spawn(map->get_executor(), AwaitFilled(*map), [&](std::exception_ptr error) {
     if (error) std::rethrow_exception(error);

@@ -28,14 +28,14 @@ struct Load {
 class LoadResult {
  public:
   /// `now`: when the answer came. `sent`: when the request was sent or was due.
-  void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t sets);
+  void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests);
 
   [[nodiscard]] double rate_per_s(const Load& load) const;
   /// Of a client's answer, in microseconds. Requires an answer.
   [[nodiscard]] double quantile_us(double p);
 
  private:
-  std::uint64_t sets_ = 0;
+  std::uint64_t requests_ = 0;
   std::vector<Duration> latencies_;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -16,28 +15,6 @@
 #include "program/options.h"
 
 namespace stout::bench {
-
-std::string KeyOf(std::uint64_t number) { return fmt::format("key:{:012}", number); }
-
-void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
-                     std::size_t sets) {
-  const TimePoint from = begin + load.warm_up;
-  if (sent < from || now > from + load.measure) return;
-  sets_ += sets;
-  latencies_.push_back(now - sent);
-}
-
-double LoadResult::rate_per_s(const Load& load) const {
-  return static_cast<double>(sets_) / std::chrono::duration<double>(load.measure).count();
-}
-
-double LoadResult::quantile_us(double p) {
-  const auto rank = static_cast<std::size_t>(p * static_cast<double>(latencies_.size() - 1));
-  const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(rank);
-  std::nth_element(latencies_.begin(), at, latencies_.end());
-  return std::chrono::duration<double, std::micro>(*at).count();
-}
-
 namespace {
 
 std::string SeenOver(const Timeline& timeline) {

@@ -7,6 +7,7 @@
 #   stall       how long writes wait after one of three nodes fails
 #   transition  the rate of writes while the mode changes
 #   fill        a new member is filled with 1,000,000 states while clients write
+#   reads       gets from three blowfish-servers, one of which has no memory for layers
 #
 #   --quick     one round instead of five, and 20,000 states: shows that all works
 #
@@ -25,13 +26,13 @@ while (($#)); do
     --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
     rocksdb | redis) parts+=("$1") results=$bin/../members ;;
-    stall | transition | fill) parts+=("$1") ;;
+    stall | transition | fill | reads) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(rocksdb redis stall transition fill)
-for program in etcd gnuplot jq redis-server redis-cli "$bin/stout-node" "$bin/member-bench"; do
+((${#parts[@]})) || parts=(rocksdb redis stall transition fill reads)
+for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-bench,member-reads,blowfish-server,blowfish-load,shard-data}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
 
@@ -41,7 +42,7 @@ scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-member-bench.XXXXXX")
 database=''
 # shellcheck source=/dev/null
 source "$here/../node/servers.sh"
-for part in deployment stall transition fill; do
+for part in deployment stall transition fill reads; do
   # shellcheck source=/dev/null
   source "$here/$part.sh"
 done
@@ -136,10 +137,10 @@ replicas_are_there() { # PORT
 # report NAME RUNS FIGURES TABLES: writes NAME.json, and NAME.txt, by functions of jq.
 report() {
   jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
-    'include "members"; include "deployment";
+    'include "members"; include "deployment"; include "reads";
      {format: "stout member bench 1", $commit, $machine, $cpus, when: (now | todate)} + '"($3)" \
     "$scratch/$2.runs" >"$results/$1.json"
-  jq -r "${tables[@]}" 'include "members"; include "deployment"; '"$4" "$results/$1.json" |
+  jq -r "${tables[@]}" 'include "members"; include "deployment"; include "reads"; '"$4" "$results/$1.json" |
     tee "$results/$1.txt"
   say "$(cd "$results" && pwd)/$1.json"
 }

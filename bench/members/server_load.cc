@@ -26,8 +26,6 @@
 
 namespace stout::bench {
 
-TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
-
 namespace {
 
 namespace asio = boost::asio;

@@ -1,0 +1,33 @@
+#include "members/load.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+namespace stout::bench {
+
+std::string KeyOf(std::uint64_t number) { return fmt::format("key:{:012}", number); }
+
+TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
+
+void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
+                     std::size_t requests) {
+  const TimePoint from = begin + load.warm_up;
+  if (sent < from || now > from + load.measure) return;
+  requests_ += requests;
+  latencies_.push_back(now - sent);
+}
+
+double LoadResult::rate_per_s(const Load& load) const {
+  return static_cast<double>(requests_) / std::chrono::duration<double>(load.measure).count();
+}
+
+double LoadResult::quantile_us(double p) {
+  const auto rank = static_cast<std::size_t>(p * static_cast<double>(latencies_.size() - 1));
+  const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(latencies_.begin(), at, latencies_.end());
+  return std::chrono::duration<double, std::micro>(*at).count();
+}
+
+}  // namespace stout::bench

@@ -1,0 +1,160 @@
+// member-reads: clients that get from the members of a range, each time from the one with the
+// shortest queue, or from one chosen at random.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "members/filled_map.h"
+#include "members/load.h"
+#include "program/command_line.h"
+#include "program/options.h"
+#include "stout/adapters/open_store.h"
+#include "stout/core/random.h"
+#include "stout/replicated_map.h"
+
+namespace stout::bench {
+namespace {
+
+namespace asio = boost::asio;
+
+struct Options {
+  std::vector<std::string> members;
+  std::string keys;
+  std::vector<std::size_t> clients;
+  std::size_t rounds = 5;
+  Load load;
+};
+
+std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv) {
+  CLI::App app(
+      "Gets keys from servers with equal data, and prints a line of JSON for each choice of the "
+      "member, round and number of clients.",
+      "member-reads");
+  program::Options options(app);
+  Options parsed;
+  app.add_option("--member", parsed.members, "A server, as the URL of a store; several times")
+      ->required();
+  options.Text("--keys", parsed.keys, "A file with the keys, one in each line", "FILE")->required();
+  app.add_option("--clients", parsed.clients, "Numbers of clients, each of which waits for answers")
+      ->delimiter(',')
+      ->required();
+  options.Count("--rounds", parsed.rounds, 1, 100, "Rounds, in which the choices take turns");
+  options.Time("--warm-up", parsed.load.warm_up, "Time before each measurement");
+  options.Time("--measure", parsed.load.measure, "Measured time");
+  if (const auto code = program::ReadArguments(app, argc, argv)) return *code;
+  return parsed;
+}
+
+std::vector<std::string> ReadKeys(const std::string& file) {
+  std::ifstream lines(file);
+  std::vector<std::string> keys;
+  for (std::string key; std::getline(lines, key);) keys.push_back(key);
+  if (keys.empty()) throw std::runtime_error(fmt::format("{}: no keys", file));
+  return keys;
+}
+
+// A way to choose the member of each get.
+struct Side {
+  // Adds the owner of a range with these members, which reads from the one with the shortest queue.
+  void Open(std::span<const std::string> members, asio::io_context& context) {
+    std::vector<Store*> replicas;
+    for (const std::string& url : members) {
+      Diagnostics why;
+      auto store = OpenStore(url, context.get_executor(), &why);
+      if (!store) throw std::runtime_error(why.message);
+      stores.push_back(*std::move(store));
+      replicas.push_back(stores.back().get());
+    }
+    maps.push_back(MakeFilledMap(context, replicas, {.cache_bytes = 0}));
+  }
+
+  std::string_view name;
+  std::vector<std::unique_ptr<Store>> stores;
+  std::vector<std::unique_ptr<ReplicatedMap>> maps;  // A get chooses one at random.
+};
+
+// To be spawned on the map's strand.
+MapTask<void> Get(KeyMap& map, const std::string& key) {
+  const auto [ec, entry] = co_await map.AsyncGet(key, kMapAwait);
+  if (ec) throw std::runtime_error(ec.message());
+  if (!entry.value) throw std::runtime_error(fmt::format("{}: no such key", key));
+}
+
+MapTask<void> RunClient(const Load& load, const Side& side, std::span<const std::string> keys,
+                        std::uint64_t seed, TimePoint begin, LoadResult& result) {
+  SplitMix64 random(seed);
+  const TimePoint end = begin + load.warm_up + load.measure;
+  for (TimePoint sent = SteadyNow(); sent < end;) {
+    KeyMap& map = *side.maps[random.Below(side.maps.size())];
+    const std::string& key = keys[random.Below(keys.size())];
+    co_await asio::co_spawn(map.get_executor(), Get(map, key),
+                            asio::use_awaitable_t<KeyMap::Executor>{});
+    const TimePoint now = SteadyNow();
+    result.Add(load, begin, sent, now, 1);
+    sent = now;
+  }
+}
+
+void Measure(const Options& options, const Side& side, std::size_t round, std::size_t clients,
+             std::span<const std::string> keys, asio::io_context& context) {
+  LoadResult result;
+  const TimePoint begin = SteadyNow();
+  std::size_t left = clients;
+  for (std::size_t i = 0; i < clients; ++i) {
+    asio::co_spawn(side.maps.front()->get_executor(),
+                   RunClient(options.load, side, keys, round * 1000 + i, begin, result),
+                   [&](std::exception_ptr error) {
+                     if (error) std::rethrow_exception(error);
+                     --left;
+                   });
+  }
+  while (left > 0) context.run_one();
+  fmt::print(R"({{"choice":"{}","round":{},"clients":{},"rate_per_s":{:.0f},"p50_us":{:.0f},)",
+             side.name, round, clients, result.rate_per_s(options.load), result.quantile_us(.5));
+  fmt::print("\"p99_us\":{:.0f}}}\n", result.quantile_us(.99));
+  std::fflush(stdout);
+}
+
+program::ExitCode Run(const Options& options) {
+  const std::vector<std::string> keys = ReadKeys(options.keys);
+  asio::io_context context(1);
+  const auto work = asio::make_work_guard(context);
+  std::array<Side, 2> sides = {Side{.name = "shortest"}, Side{.name = "random"}};
+  sides[0].Open(options.members, context);
+  for (std::size_t i = 0; i < options.members.size(); ++i)
+    sides[1].Open(std::span(options.members).subspan(i, 1), context);
+  for (std::size_t round = 0; round < options.rounds; ++round) {
+    for (const std::size_t clients : options.clients) {
+      for (std::size_t turn = 0; turn < sides.size(); ++turn)
+        Measure(options, sides[(round + turn) % sides.size()], round, clients, keys, context);
+    }
+  }
+  return program::kOk;
+}
+
+}  // namespace
+}  // namespace stout::bench
+
+int main(int argc, char** argv) {
+  using namespace stout::bench;
+  return stout::program::RunCommand(
+      "member-reads", [&] { return Parse(argc, argv); }, Run);
+}
