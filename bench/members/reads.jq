@@ -1,10 +1,11 @@
 # What member-reads measured, and its table; needs -L of this directory and of ../stores.
 include "tables";
+include "members";
 
-def middle_of(f): map(f) | sort | .[length / 2 | floor];
+def middle_of(f): map(f) | middle;
 
-# Of each round: the limit is the p99 of random choice where it answers most. How much each answers with
-# any number of clients that keeps it, and the ratio.
+# The limit of a round is the p99 of random choice where it answers most. Compared is how much each side
+# answers with any number of clients that keeps this limit.
 def read_ratios:
   group_by(.round)
   | map((map(select(.choice == "random")) | max_by(.rate_per_s) | .p99_us) as $limit
