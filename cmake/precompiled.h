@@ -1,7 +1,8 @@
 #pragma once
 
-/// What most sources include, for the option STOUT_PRECOMPILE. No header that depends on macros of a
-/// target, as fmt and spdlog do.
+/// The option STOUT_PRECOMPILE compiles this once for all targets, because most sources include these
+/// headers. Headers whose content depends on a target's macros, as those of fmt and spdlog, would
+/// make it useless for other targets.
 
 #include <algorithm>
 #include <array>

@@ -1,1 +1,1 @@
-// Nothing: precompiled.h needs a target, and a target a source.
+// A target needs a source, and precompiled.h a target.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Likewise for tests: see cmake/precompiled.h.
+/// Tests that are compiled with -O0 share this, as all other targets share cmake/precompiled.h.
 
 #include "cmake/precompiled.h"
 #include "tests/support/catch.h"
