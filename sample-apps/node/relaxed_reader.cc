@@ -50,8 +50,8 @@ struct RelaxedReader::Source {
   std::size_t identity = 0;
   std::size_t mark = 0;
   Mark read_mark{.time = TimePoint::max()};  // a store of all nodes has all changes
-  Epoch swept = 0;   // of the RangeRecord
-  Epoch shared = 0;  // likewise
+  Epoch swept = 0;                           // of the RangeRecord
+  Epoch shared = 0;                          // likewise
 };
 
 bool RelaxedReader::Suits(const Request& request) {
