@@ -114,7 +114,7 @@ void ReplicatedMap::State::Fetch(const reads::Fetch& fetch) {
   FetchOptions options;
   if (const auto asked = fetch_of_.find(fetch.key); asked != fetch_of_.end()) {
     Reading& reading = reading_.at(asked->second);  // otherwise the keeper asks
-    reading.asked = m;
+    reading.asked |= MaskOf(m);
     options = reading.options;
   }
   interposer(m).Fetch(fetch.key, options,

@@ -91,17 +91,18 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   }
   reading.key = key;
   reading.options = asked;
-  // In a shared range any member may lack what others have.
-  reads_.Read(key, ++last_id_, record().shared != 0);
+  reads_.Read(key, ++last_id_, false);
   SchedulePump();
 }
 
-// Asks the member again without yielding, if its read so far serves only requests that yield.
+// Asks the members again without yielding, if the read so far serves only requests that yield.
 void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options) {
   if (!reading.options.yields || options.yields) return;
   reading.options.yields = false;
-  if (!reading.asked || !members_[*reading.asked].interposer) return;
-  interposer(*reading.asked).Fetch(reading.key, options, [](ErrorCode, const StoredState&) {});
+  ForEachMember(reading.asked, [&](MemberIndex m) {
+    if (!members_[m].interposer) return;
+    interposer(m).Fetch(reading.key, options, [](ErrorCode, const StoredState&) {});
+  });
 }
 
 void ReplicatedMap::State::OnRead(reads::Done& done) {

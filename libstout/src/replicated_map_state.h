@@ -128,7 +128,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     std::string key;
     FetchOptions options;  // of the first Get; ahead if any Get is, yields if all Gets do
     std::vector<GetHandler> gets;
-    std::optional<MemberIndex> asked;  // the member that was asked last
+    MemberMask asked = 0;
   };
   /// A member's answer to a read. The pump passes it to the parts and acts on it at once, because
   /// the parts would not notice a change in between.

@@ -159,10 +159,10 @@ void ClusterWorld::EndOwner(std::uint32_t id) {
   }
 }
 
-/// Versions that a node reserves are in the coordinator, and last for longer than it is away.
+/// Versions that a node reserves are in the coordinator, and last for longer than it is away. After
+/// a restart they begin behind those of its former life.
 void ClusterWorld::ReserveVersions(std::uint32_t id, bool restarts) {
-  const std::uint64_t newest = std::max(HybridClock::MicrosOf(Now(id)), nodes_[id].clock.newest());
-  const std::uint64_t until = std::max(reserved_[id], newest + 5'000'000);
+  constexpr std::uint64_t kAhead = 5'000'000;
   const bool forgets = options_.mistake == Mistake::kClockGoesBack;
   if (restarts) {
     nodes_[id].clock = {};
@@ -171,10 +171,13 @@ void ClusterWorld::ReserveVersions(std::uint32_t id, bool restarts) {
       nodes_[id].offset -= random_.Between(0ms, forgets ? 300ms : nodes_[id].offset);
     }
   }
+  const std::uint64_t newest = std::max(HybridClock::MicrosOf(Now(id)), nodes_[id].clock.newest());
+  if (!restarts && reserved_[id] >= newest + kAhead / 2) return;
   const std::uint64_t from = restarts && !forgets ? reserved_[id] : 0;
+  const std::uint64_t until = std::max(newest, from) + kAhead;
   const std::uint32_t number = options_.mistake == Mistake::kNoNumber ? 0 : id;
-  if (restarts || until > reserved_[id]) nodes_[id].clock.Reserve({number, from, until});
-  reserved_[id] = until;
+  nodes_[id].clock.Reserve({number, from, until});
+  reserved_[id] = std::max(reserved_[id], until);
 }
 
 /// A node writes as long as the record, as it was told, names a shared epoch.

@@ -138,6 +138,12 @@ class ClusterWorld final : private OwnerWorld {
   std::uint64_t Draw() override { return random_.Below(1000); }
   void OnEnd(std::size_t request, Ending ending, std::optional<std::string> value) override;
   void OnChange(std::size_t request, const std::string& key, Stamp stamp) override;
+  [[nodiscard]] Stamp StampAt(std::size_t datalet, const std::string& key) const override {
+    return datalets_[datalet].state(key).stamp;
+  }
+  void OnMissed(const std::string& key) override {
+    verdict_.Fail("a read misses what a member has of " + key);
+  }
   void OnMark(const Mark& mark) override;
   void OnRepair() override { ++counts_.repairs; }
   void OnUnknownCommit() override { ++counts_.unknown_commits; }

@@ -102,6 +102,10 @@ stout_mutant(merge_in_one_direction src/core/range_walk.cc
   OLD [[members & ~MaskOf(source),]]
   NEW [[members & ~(2 * MaskOf(source) - 1),]])
 
+stout_mutant(one_member_read_if_shared src/core/strong_reads.cc
+  OLD [[  gather |= set_.shared();]]
+  NEW [[]])
+
 # --- Relaxed reads ---------------------------------------------------------------------------------
 
 stout_mutant(session_leaves_its_member src/core/relaxed_reads.cc

@@ -134,8 +134,27 @@ void Owner::Read(const Request& request) {
   const bool known = !only_writes() || IsDirty(request.key);
   if (known && memory_.contains(request.key)) return Ask(request, set_.NeedOfRead());
   const FetchId id = ++last_id_;
-  reading_[id] = request;
+  reading_[id] = {.request = request, .had = HadByMembers(request.key)};
   reads_.Read(request.key, id, false);
+}
+
+std::map<MemberIndex, Stamp> Owner::HadByMembers(const std::string& key) const {
+  for (const auto& [id, reading] : reading_) {  // a read joins one that is under way
+    if (reading.request.key == key) return reading.had;
+  }
+  std::map<MemberIndex, Stamp> had;
+  if (!set_.shared()) return had;
+  ForEachMember(set_.in(), [&](MemberIndex m) { had[m] = world_.StampAt(DataletOf(m), key); });
+  return had;
+}
+
+// A member that has less by now came back with older data, or forgot a delete.
+void Owner::CheckNotMissed(const Reading& reading, Stamp shown) {
+  for (const auto& [m, had] : reading.had) {
+    const bool still =
+        (set_.in() & MaskOf(m)) != 0 && !(world_.StampAt(DataletOf(m), reading.request.key) < had);
+    if (still && shown < had) world_.OnMissed(reading.request.key);
+  }
 }
 
 // The answer reveals the key's newest state, which is in memory.
@@ -249,12 +268,14 @@ void Owner::OnRead(const reads::Done& done) {
   if ((done.id & kKeepersOwn) != 0) {
     return keeper_->OnSettled(done.id, done.errc, done.again, done.state, Now());
   }
-  const Request request = reading_.extract(done.id).mapped();
+  const Reading reading = reading_.extract(done.id).mapped();
+  const Request& request = reading.request;
   if (done.errc != Errc::kOk) {
     End(request.id, Ending::kUnknown, {});
   } else if (done.again) {
     Read(request);
   } else {
+    CheckNotMissed(reading, done.state.stamp);
     std::optional<std::string> value;
     if (done.state.found) value = done.state.value;
     if (only_writes() && !IsDirty(request.key)) memory_.erase(request.key);

@@ -58,6 +58,10 @@ class OwnerWorld {
   virtual void OnEnd(std::size_t request, Ending ending, std::optional<std::string> value) = 0;
   /// A change got its stamp; `request` is kNobody for those of the owner itself.
   virtual void OnChange(std::size_t request, const std::string& key, Stamp stamp) = 0;
+  /// For checks: what this datalet has of a key now.
+  [[nodiscard]] virtual Stamp StampAt(std::size_t datalet, const std::string& key) const = 0;
+  /// A read in a shared range shows less than a member had that is in at this node.
+  virtual void OnMissed(const std::string& key) = 0;
   virtual void OnMark(const Mark& mark) = 0;
   virtual void OnRepair() = 0;
   /// A transaction was not answered in time.
@@ -106,6 +110,11 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
     std::uint64_t lost = 0;         // the last incarnation whose loss was reported
   };
 
+  struct Reading {
+    Request request;
+    std::map<MemberIndex, Stamp> had;  // by the members of a shared range when it was asked
+  };
+
   Serialized Serialize(KeyView key, std::string& value) noexcept override;
   [[nodiscard]] bool IsDirty(const std::string& key, MemberMask except = 0) const;
   void Evict();
@@ -124,6 +133,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
 
   // Requests.
   void Read(const Request& request);
+  [[nodiscard]] std::map<MemberIndex, Stamp> HadByMembers(const std::string& key) const;
+  void CheckNotMissed(const Reading& reading, Stamp shown);
   bool Change(std::size_t request, const std::string& key, std::optional<std::string> value,
               MemberMask members = 0);
   void Ask(const Request& request, const Need& need);
@@ -187,7 +198,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   std::array<Member, 8> members_;
   std::map<std::string, std::optional<std::string>, std::less<>> memory_;
   std::map<ReplyId, std::pair<std::size_t, std::optional<std::string>>> asked_;
-  std::map<FetchId, Request> reading_;
+  std::map<FetchId, Reading> reading_;
   std::set<std::size_t> open_;
   std::set<range::Attempt> calls_;
   std::uint64_t last_id_ = 0;

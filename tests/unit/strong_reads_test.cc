@@ -16,11 +16,14 @@ StoredState Found(const std::string& value, Stamp stamp) {
 
 /// Two members that are in, under epoch 5. All of epoch 3 is settled, nothing of epoch 4.
 struct TwoMembers {
-  TwoMembers() {
+  explicit TwoMembers(Epoch shared = 0, Epoch swept = 3) {
     RangeRecord record;
+    record.shared = shared;
     for (int m = 0; m < 2; ++m) record.members.push_back({.datalet = "d", .in = true});
-    record.swept = 3;
+    record.swept = swept;
     set.Adopt(record);
+    // Each node finds out by itself which members of a shared range it reaches.
+    for (MemberIndex m = 0; m < 2; ++m) set.SetState(m, MemberState::kIn);
     set.SetLocal(0);
   }
 
@@ -123,6 +126,36 @@ TEST_CASE("a read asks another member if its own leaves", "[reads]") {
   world.reads.OnFetched(second.fetches[0].token, 1, Errc::kDeadline, {});
   CHECK(world.reads.TakeEffects().done ==
         std::vector<reads::Done>{{1, Errc::kDeadline, false, {}}});
+}
+
+TEST_CASE("in a shared range the newest state of those that answer counts", "[reads]") {
+  TwoMembers world(5, 4);
+  world.reads.Read("k", 1, false);
+  const auto asked = world.reads.TakeEffects();
+  REQUIRE(asked.fetches.size() == 2);
+  SECTION("all answer") {
+    world.reads.OnFetched(asked.fetches[0].token, 0, Errc::kOk, Found("old", {4, 1}));
+    CHECK(world.reads.TakeEffects().empty());
+    world.reads.OnFetched(asked.fetches[1].token, 1, Errc::kOk, Found("new", {4, 2}));
+    CHECK(world.reads.TakeEffects().done ==
+          std::vector<reads::Done>{{1, Errc::kOk, false, Found("new", {4, 2})}});
+  }
+  SECTION("one fails, first or last") {
+    const MemberIndex bad = GENERATE(MemberIndex{0}, MemberIndex{1});
+    for (const reads::Fetch& fetch : asked.fetches) {
+      const Errc errc = fetch.member == bad ? Errc::kCorrupt : Errc::kOk;
+      world.reads.OnFetched(fetch.token, fetch.member, errc, Found("v", {4, 1}));
+    }
+    CHECK(world.reads.TakeEffects().done ==
+          std::vector<reads::Done>{{1, Errc::kOk, false, Found("v", {4, 1})}});
+  }
+  SECTION("all fail") {
+    for (const reads::Fetch& fetch : asked.fetches) {
+      world.reads.OnFetched(fetch.token, fetch.member, Errc::kCorrupt, {});
+    }
+    CHECK(world.reads.TakeEffects().done ==
+          std::vector<reads::Done>{{1, Errc::kCorrupt, false, {}}});
+  }
 }
 
 TEST_CASE("a lost range fails all reads", "[reads]") {

@@ -133,10 +133,10 @@ struct ReplicatedMapStats {
 /// it owns the range as a request begins. In mode ec writes are answered when `ack` members have
 /// them.
 ///
-/// In mode aa+ec each node has such a map without a lease, and the newest stamp wins. A read asks
-/// all members, and states are kept in memory only until they are durable. A member that fails is
-/// closed without the changes that it lacks, until it answers again: the owner's map merges the
-/// members.
+/// In mode aa+ec each node has such a map without a lease, and the newest stamp wins. A read of
+/// a key that is not in memory asks all members that the node reaches, and states are kept in
+/// memory only until they are durable. A member that fails is closed without the changes that it
+/// lacks, until it answers again: the owner's map merges the members.
 ///
 /// Owner, threads: as stout::Interposer. All handlers run on the strand.
 /// Errors: as WriteBackMap. kTooFewMembers: fewer than `min_in` members are in; nothing was done.

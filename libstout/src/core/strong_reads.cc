@@ -5,6 +5,7 @@
 namespace stout::internal {
 
 void StrongReads::Read(KeyView key, FetchId id, bool gather) {
+  gather |= set_.shared();
   auto found = entries_.find(key);
   const bool joins = found != entries_.end() && (found->second.gathers || !gather);
   if (found == entries_.end()) found = entries_.try_emplace(std::string(key)).first;
@@ -22,6 +23,7 @@ void StrongReads::Send(Entries::iterator found) {
   entry.token = ++last_token_;
   tokens_[entry.token] = key;
   entry.newest = {};
+  entry.answered = false;
   entry.unsettled = false;
   entry.wanted = set_.in();
   if (!entry.gathers) entry.wanted = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
@@ -36,13 +38,17 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   const auto found = entries_.find(key->second);
   Entry& entry = found->second;
   if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
-  if (errc != Errc::kOk) return End(found, errc, false);
+  if (errc != Errc::kOk && !set_.shared()) return End(found, errc, false);
   entry.wanted &= ~MaskOf(member);
-  entry.unsettled |= !set_.IsSettled(state.stamp);
-  if (entry.newest.stamp == Stamp{} || state.stamp > entry.newest.stamp) {
-    entry.newest = std::move(state);
+  if (errc == Errc::kOk) {
+    entry.answered = true;
+    entry.unsettled |= !set_.IsSettled(state.stamp);
+    if (entry.newest.stamp == Stamp{} || state.stamp > entry.newest.stamp) {
+      entry.newest = std::move(state);
+    }
   }
   if (entry.wanted != 0) return;
+  if (!entry.answered) return End(found, errc, false);
   if (!entry.unsettled) return End(found, Errc::kOk, false);
   if (entry.gathers) {  // OnMarked ends the read
     effects_.repairs.push_back({found->first, entry.newest});

@@ -104,6 +104,8 @@ class ReplicaSet {
   /// The version of the next change, at all members.
   Version NextVersion() { return ++version_; }
   [[nodiscard]] Version version() const { return version_; }
+  /// All nodes write to the range: see RangeRecord::shared.
+  [[nodiscard]] bool shared() const { return shared_; }
   /// Returns true if a state with this stamp is at all members that are in, so that it may be
   /// shown. Requires that its key is not dirty.
   [[nodiscard]] bool IsSettled(Stamp stamp) const;

@@ -65,6 +65,9 @@ struct Effects {
 /// settled. A change of the key ends the reads under way, so a state that a read found never
 /// overwrites a newer change.
 ///
+/// In a shared range each member may lack what others have. So a read asks all members that are in,
+/// and shows the newest state of those that answer.
+///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 class StrongReads {
  public:
@@ -93,6 +96,7 @@ class StrongReads {
     std::vector<FetchId> ids;
     FetchId token = 0;
     bool gathers = false;
+    bool answered = false;   // at least one member answered without an error
     bool unsettled = false;  // at least one answer is not settled
     MemberMask wanted = 0;   // members that have not answered
     StoredState newest;
