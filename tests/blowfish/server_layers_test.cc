@@ -93,8 +93,10 @@ TEST_CASE("layers survive the death of the server") {
     for (int i = 0; i < 6000; ++i) REQUIRE(client.Receive() == "+OK");
     for (const std::string shard : {"0", "1"}) {
       const std::string layers = shard == "0" ? "3" : "1";
+      const std::string set = "[$layers, :" + layers;
       REQUIRE(Eventually([&] {
-        return client.Do({"LAYERS", shard, "SET", layers}).starts_with("[$layers, :" + layers);
+        const std::string reply = client.Do({"LAYERS", shard, "SET", layers});
+        return reply.starts_with(set) && reply.find("$bytes, :0") == std::string::npos;
       }));
     }
     // It is written down behind the reply, and before the next one.

@@ -58,6 +58,13 @@ std::optional<std::string> Validate(const NavigationOptions& options) {
   return std::nullopt;
 }
 
+namespace {
+
+// Layers that are ordered for the first file of a shard take no memory yet.
+bool HasLayers(const ShardState& state) { return state.layers > 0 && state.finest_bytes > 0; }
+
+}  // namespace
+
 std::string_view Describe(Navigation::Move move) {
   switch (move) {
     case Navigation::Move::kAdd:
@@ -145,7 +152,7 @@ std::vector<std::size_t> Navigator::Donors(TimePoint now,
   std::vector<std::size_t> donors;
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const bool idle = shards_[s].load.Value() <= options_.lower;
-    if (shards[s].layers > 0 && idle && !shards[s].filling && !Rests(s, now)) donors.push_back(s);
+    if (HasLayers(shards[s]) && idle && !shards[s].filling && !Rests(s, now)) donors.push_back(s);
   }
   return ByLoad(std::move(donors));
 }
@@ -160,7 +167,7 @@ std::vector<Navigation> Navigator::Observe(TimePoint now, std::span<const ShardS
     Follow(shard, shards[s], now);
     used += std::max(shard.bytes, shards[s].bytes);
     later += shard.bytes;
-    if (!shard.moving && shards[s].layers > 0) layered.push_back(s);
+    if (!shard.moving && HasLayers(shards[s])) layered.push_back(s);
   }
 
   std::vector<Navigation> moves;

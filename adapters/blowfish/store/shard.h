@@ -222,7 +222,7 @@ class Shard {
   void BackUp(const std::string& directory, BackupHandler handler);
 
   /// See SuccinctStores: of all files together. A merge keeps the number. While there is no file,
-  /// it is the number that the first one gets, and all else is 0 or false.
+  /// it is the number that the first one gets, if it can have as many, and all else is 0 or false.
   /// @{
   [[nodiscard]] std::size_t layers() const { return layer_numbers().most(); }
   [[nodiscard]] std::uint64_t layer_bytes() const { return files_.layer_bytes(); }
@@ -292,7 +292,7 @@ class Shard {
     return files_.size() == 0 ? wanted_layers_.load() : files_.layer_numbers();
   }
   void OrderLayers(LayerNumbers wanted);
-  void WantLayers(LayerNumbers without_files);
+  void WantLayers(LayerNumbers wanted);
   // Begins to fill ordered layers, and takes over those that are full.
   void FillLayers();
   // Takes over those that are full by then. OrderLayers() has the others go on.

@@ -35,8 +35,8 @@ void Shard::OrderLayers(LayerNumbers wanted) {
   if (!ordered_layers_.empty()) options_.wake();
 }
 
-void Shard::WantLayers(LayerNumbers without_files) {
-  wanted_layers_ = files_.size() == 0 ? without_files : files_.layer_numbers();
+void Shard::WantLayers(LayerNumbers wanted) {
+  wanted_layers_ = files_.size() == 0 ? wanted : files_.layer_numbers();
 }
 
 void Shard::FillLayers() {
@@ -44,7 +44,7 @@ void Shard::FillLayers() {
   if (ordered_layers_.empty()) return;
   // If it cannot begin, the shard is only slower.
   if (filler_.Begin(std::exchange(ordered_layers_, {}))) files_.DropOrders();
-  WantLayers({});
+  WantLayers(layer_numbers());
 }
 
 void Shard::StopFilling() {
