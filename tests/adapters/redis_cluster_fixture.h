@@ -14,11 +14,11 @@ namespace stout::test {
 // For the contract suite, as durable as a cluster gets.
 class ClusterFixture : public FixtureBase {
  public:
-  static constexpr bool kFinishesAtClose = false;
+  [[nodiscard]] bool FinishesAtClose() const override { return false; }
 
   explicit ClusterFixture(std::string options = "wait=1");
-  ~ClusterFixture() { Close(); }
-  void Reopen();
+  ~ClusterFixture() override { Close(); }
+  void Reopen() override;
 
  protected:
   const std::string options_;
@@ -29,14 +29,14 @@ class ClusterFixture : public FixtureBase {
 class LaggingCluster : public ClusterFixture {
  public:
   LaggingCluster() : ClusterFixture("detect_loss=true") {}
-  void LoseData();
+  void LoseData() override;
 };
 
 // As durable as a cluster gets, and watched.
 class KeepingCluster : public ClusterFixture {
  public:
   KeepingCluster() : ClusterFixture("wait=1&detect_loss=true") {}
-  void Restart();
+  void Restart() override;
 };
 
 #define STOUT_TEST_ALL_STORES ClusterFixture

@@ -23,9 +23,7 @@ namespace {
 
 const WriteResult kAllDone{};
 
-TEMPLATE_TEST_CASE("a committed batch is readable, in the order asked for", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a committed batch is readable, in the order asked for", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("a", "1", 1), Put("b", "2", 2), Put("c", "3", 3)})) ==
         kAllDone);
@@ -36,23 +34,20 @@ TEMPLATE_TEST_CASE("a committed batch is readable, in the order asked for", "[st
             {Found(store, "3", {1, 3}), {}, Found(store, "1", {1, 1}), Found(store, "2", {1, 2})}});
 }
 
-TEMPLATE_TEST_CASE("empty batches are answered", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("empty batches are answered", STOUT_TEST_ALL_STORES) {
   CHECK(WriteNow(fixture.store(), Batch(1, {})) == kAllDone);
   CHECK(ReadNow(fixture.store(), {}) == ReadResult{});
 }
 
-TEMPLATE_TEST_CASE("a newer version replaces an older one", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a newer version replaces an older one", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("k", "old", 1)})) == kAllDone);
   CHECK(WriteNow(store, Batch(1, {Put("k", "new", 2)})) == kAllDone);
   CHECK(ReadOne(store, "k") == Found(store, "new", {1, 2}));
 }
 
-TEMPLATE_TEST_CASE("an older version changes nothing and counts as done", "[store]",
-                   STOUT_TEST_COMPARING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("an older version changes nothing and counts as done",
+                 STOUT_TEST_COMPARING_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("k", "new", 2)})) == kAllDone);
   CHECK(WriteNow(store, Batch(1, {Put("k", "old", 1), Put("other", "x", 3)})) == kAllDone);
@@ -61,8 +56,7 @@ TEMPLATE_TEST_CASE("an older version changes nothing and counts as done", "[stor
   CHECK(ReadOne(store, "other") == Found("x", {1, 3}));
 }
 
-TEMPLATE_TEST_CASE("a repeated batch is harmless", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a repeated batch is harmless", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   const WriteBatch batch = Batch(1, {Put("k", "v", 1), Delete("gone", 2)});
   CHECK(WriteNow(store, batch) == kAllDone);
@@ -71,8 +65,7 @@ TEMPLATE_TEST_CASE("a repeated batch is harmless", "[store]", STOUT_TEST_ALL_STO
   CHECK_FALSE(ReadOne(store, "gone").found);
 }
 
-TEMPLATE_TEST_CASE("an older epoch is fenced, key by key", "[store]", STOUT_TEST_COMPARING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("an older epoch is fenced, key by key", STOUT_TEST_COMPARING_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(2, {Put("mine", "new owner", 1)})) == kAllDone);
   // The old owner's version is higher, which counts for nothing.
@@ -83,17 +76,15 @@ TEMPLATE_TEST_CASE("an older epoch is fenced, key by key", "[store]", STOUT_TEST
         std::vector{Found("1", {1, 7}), Found("new owner", {2, 1}), Found("2", {1, 9})});
 }
 
-TEMPLATE_TEST_CASE("a newer epoch wins with a smaller version", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a newer epoch wins with a smaller version", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("k", "old owner", 1000)})) == kAllDone);
   CHECK(WriteNow(store, Batch(2, {Put("k", "new owner", 1)})) == kAllDone);
   CHECK(ReadOne(store, "k") == Found(store, "new owner", {2, 1}));
 }
 
-TEMPLATE_TEST_CASE("a deleted key is gone, and a ghost write does not raise it", "[store]",
-                   STOUT_TEST_COMPARING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a deleted key is gone, and a ghost write does not raise it",
+                 STOUT_TEST_COMPARING_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("k", "v", 1)})) == kAllDone);
   CHECK(WriteNow(store, Batch(1, {Delete("k", 3)})) == kAllDone);
@@ -107,18 +98,16 @@ TEMPLATE_TEST_CASE("a deleted key is gone, and a ghost write does not raise it",
   CHECK(ReadOne(store, "k") == Found("again", {1, 4}));
 }
 
-TEMPLATE_TEST_CASE("a delete of a key that never was leaves a tombstone", "[store]",
-                   STOUT_TEST_COMPARING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a delete of a key that never was leaves a tombstone",
+                 STOUT_TEST_COMPARING_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Delete("k", 2)})) == kAllDone);
   CHECK(WriteNow(store, Batch(1, {Put("k", "ghost", 1)})) == kAllDone);
   CHECK_FALSE(ReadOne(store, "k").found);
 }
 
-TEMPLATE_TEST_CASE("keys and values are any bytes", "[store]", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST("keys and values are any bytes", STOUT_TEST_ALL_STORES) {
   using namespace std::string_literals;
-  TestType fixture;
   Store& store = fixture.store();
   const std::string key = "\0\xff k\0"s;
   const std::string value = "\0a\0\xfe"s;
@@ -131,16 +120,14 @@ TEMPLATE_TEST_CASE("keys and values are any bytes", "[store]", STOUT_TEST_ALL_ST
                     {}});
 }
 
-TEMPLATE_TEST_CASE("an empty value is not an absent one", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("an empty value is not an absent one", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("empty", "", 1)})) == kAllDone);
   CHECK(ReadOne(store, "empty") == Found(store, "", {1, 1}));
   CHECK(ReadOne(store, "absent") == StoredState{});
 }
 
-TEMPLATE_TEST_CASE("large values are kept whole", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("large values are kept whole", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   std::string large(std::size_t{4} << 20, 'x');
   for (std::size_t i = 0; i < large.size(); i += 4096) large[i] = static_cast<char>(i >> 12);
@@ -148,8 +135,7 @@ TEMPLATE_TEST_CASE("large values are kept whole", "[store]", STOUT_TEST_ALL_STOR
   CHECK(ReadOne(store, "large") == Found(store, large, {1, 1}));
 }
 
-TEMPLATE_TEST_CASE("a batch of 10,000 items", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a batch of 10,000 items", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   std::vector<WriteItem> items;
   std::vector<std::string> keys;
@@ -167,9 +153,7 @@ TEMPLATE_TEST_CASE("a batch of 10,000 items", "[store]", STOUT_TEST_ALL_STORES) 
   CHECK(wrong == 0);
 }
 
-TEMPLATE_TEST_CASE("epochs strictly grow, beyond those seen in writes", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("epochs strictly grow, beyond those seen in writes", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   const Epoch first = NewEpochNow(store);
   const Epoch second = NewEpochNow(store);
@@ -180,9 +164,8 @@ TEMPLATE_TEST_CASE("epochs strictly grow, beyond those seen in writes", "[store]
   CHECK(NewEpochNow(store) > second + 100);
 }
 
-TEMPLATE_TEST_CASE("a fence shuts older epochs out of the keys that nobody has written since",
-                   "[store]", STOUT_TEST_FENCING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a fence shuts older epochs out of the keys that nobody has written since",
+                 STOUT_TEST_FENCING_STORES) {
   Store& store = fixture.store();
   REQUIRE(store.traits().fences);
   CHECK(WriteNow(store, Scoped("range/1", Batch(3, {Put("k", "first owner", 1)}))) == kAllDone);
@@ -201,9 +184,7 @@ TEMPLATE_TEST_CASE("a fence shuts older epochs out of the keys that nobody has w
                                                               Found("stranger", {3, 6})});
 }
 
-TEMPLATE_TEST_CASE("a fence never goes back, and may be repeated", "[store]",
-                   STOUT_TEST_FENCING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a fence never goes back, and may be repeated", STOUT_TEST_FENCING_STORES) {
   Store& store = fixture.store();
   CHECK_FALSE(FenceNow(store, "s", 7));
   CHECK_FALSE(FenceNow(store, "s", 7));
@@ -217,11 +198,9 @@ TEMPLATE_TEST_CASE("a fence never goes back, and may be repeated", "[store]",
 
 // The states that a successor reads after its fence stay: no batch of the former owner that is
 // under way takes effect after it.
-TEMPLATE_TEST_CASE("a fence waits for the batches that are under way", "[store]",
-                   STOUT_TEST_FENCING_STORES) {
+STOUT_STORE_TEST("a fence waits for the batches that are under way", STOUT_TEST_FENCING_STORES) {
   constexpr int kRounds = 30;
   constexpr int kWriters = 4;
-  TestType fixture;
   Store& store = fixture.store();
   for (Epoch epoch = 1; epoch <= kRounds; ++epoch) {
     std::latch answered(kWriters);
@@ -246,12 +225,11 @@ TEMPLATE_TEST_CASE("a fence waits for the batches that are under way", "[store]"
 
 // Every batch is answered, and the newest stamp of each key is what remains, whatever the order in
 // which threads and the store interleave.
-TEMPLATE_TEST_CASE("concurrent batches on common keys end at the newest stamps", "[store]",
-                   STOUT_TEST_COMPARING_STORES) {
+STOUT_STORE_TEST("concurrent batches on common keys end at the newest stamps",
+                 STOUT_TEST_COMPARING_STORES) {
   constexpr int kThreads = 4;
   constexpr int kBatches = 60;
   constexpr int kKeys = 24;
-  TestType fixture;
   Store& store = fixture.store();
 
   std::atomic<Version> next_version{1};
@@ -313,10 +291,9 @@ struct CallCounter {
   std::atomic<int> done{0};
 };
 
-TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is destroyed",
-                   "[store]", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST("each handler is called exactly once, also when the store is destroyed",
+                 STOUT_TEST_ALL_STORES) {
   constexpr int kCalls = 200;
-  TestType fixture;
   CallCounter writes, reads, epochs, scans;
   std::vector<WriteBatch> batches;
   for (int i = 0; i < kCalls; ++i) {
@@ -347,11 +324,10 @@ TEMPLATE_TEST_CASE("each handler is called exactly once, also when the store is 
   CHECK(reads.calls == kCalls);
   CHECK(epochs.calls == kCalls);
   CHECK(scans.calls == kCalls);
-  if (TestType::kFinishesAtClose) CHECK(writes.done == kCalls);
+  if (fixture.FinishesAtClose()) CHECK(writes.done == kCalls);
 }
 
-TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("calls take completion tokens", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   const WriteBatch batch = Batch(1, {Put("k", "v", 1)});
   ReadBatch read;
@@ -364,9 +340,8 @@ TEMPLATE_TEST_CASE("calls take completion tokens", "[store]", STOUT_TEST_ALL_STO
 }
 
 #ifdef STOUT_TEST_HAS_DURABLE_STORES
-TEMPLATE_TEST_CASE("a durable store has all that it answered for after it is reopened", "[store]",
-                   STOUT_TEST_DURABLE_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a durable store has all that it answered for after it is reopened",
+                 STOUT_TEST_DURABLE_STORES) {
   CHECK(fixture.store().traits().durable);
   const Epoch epoch = NewEpochNow(fixture.store());
   CHECK(WriteNow(fixture.store(),
@@ -381,8 +356,7 @@ TEMPLATE_TEST_CASE("a durable store has all that it answered for after it is reo
   CHECK_FALSE(ReadOne(fixture.store(), "b").found);
 }
 
-TEMPLATE_TEST_CASE("fences outlive the store", "[store]", STOUT_TEST_DURABLE_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("fences outlive the store", STOUT_TEST_DURABLE_STORES) {
   if (!fixture.store().traits().fences) return;
   CHECK_FALSE(FenceNow(fixture.store(), "s", 5));
   fixture.Reopen();
@@ -392,8 +366,7 @@ TEMPLATE_TEST_CASE("fences outlive the store", "[store]", STOUT_TEST_DURABLE_STO
   CHECK(NewEpochNow(fixture.store()) > 5);
 }
 
-TEMPLATE_TEST_CASE("epochs strictly grow across reopening", "[store]", STOUT_TEST_DURABLE_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("epochs strictly grow across reopening", STOUT_TEST_DURABLE_STORES) {
   const Epoch given = NewEpochNow(fixture.store());
   fixture.Reopen();
   const Epoch next = NewEpochNow(fixture.store());

@@ -74,18 +74,18 @@ class PartOfMemory : public FixtureBase {
 class ForgetfulMemory : public FixtureBase {
  public:
   ForgetfulMemory() { Reopen(); }
-  void Reopen() {
+  void Reopen() override {
     store_ = std::make_unique<FaultyStore>(executor(), std::make_unique<MemoryStore>(executor()));
   }
-  void LoseData() { static_cast<FaultyStore&>(*store_).ScriptRead(Fault::kLost); }
+  void LoseData() override { static_cast<FaultyStore&>(*store_).ScriptRead(Fault::kLost); }
 };
 
 #ifdef STOUT_HAS_ROCKSDB
 class RocksDb : public FixtureBase {
  public:
   RocksDb() { Reopen(); }
-  ~RocksDb() { Close(); }
-  void Reopen() {
+  ~RocksDb() override { Close(); }
+  void Reopen() override {
     Close();
     Diagnostics why;
     auto store = RocksDbStore::Open({.path = directory_.path()}, &why);
@@ -102,11 +102,11 @@ class RocksDb : public FixtureBase {
 #ifdef STOUT_HAS_POSTGRES
 class Postgres : public FixtureBase {
  public:
-  static constexpr bool kFinishesAtClose = false;
+  [[nodiscard]] bool FinishesAtClose() const override { return false; }
 
   Postgres() { Reopen(); }
-  ~Postgres() { Close(); }
-  void Reopen() {
+  ~Postgres() override { Close(); }
+  void Reopen() override {
     Close();
     Diagnostics why;
     auto store = PostgresStore::Open({.connection = server_.Connection(port_)}, executor(), &why);
@@ -126,7 +126,7 @@ class PooledPostgres : public Postgres {
     port_ = pooler_.port();
     Reopen();
   }
-  ~PooledPostgres() { Close(); }
+  ~PooledPostgres() override { Close(); }
 
  private:
   Pgbouncer pooler_{server_.port()};
@@ -137,15 +137,15 @@ class PooledPostgres : public Postgres {
 template <RedisMode mode>
 class RedisIn : public FixtureBase {
  public:
-  static constexpr bool kFinishesAtClose = false;
+  [[nodiscard]] bool FinishesAtClose() const override { return false; }
 
   // `settings`: as of RedisServer.
   explicit RedisIn(std::vector<std::string> settings = {}, bool detect_loss = false)
       : detect_loss_(detect_loss), server_(std::move(settings)) {
     Reopen();
   }
-  ~RedisIn() { Close(); }
-  void Reopen() {
+  ~RedisIn() override { Close(); }
+  void Reopen() override {
     Close();
     RedisStore::Options options;
     options.mode = mode;
@@ -157,7 +157,7 @@ class RedisIn : public FixtureBase {
     store_ = *std::move(store);
   }
   // The server ends and comes back.
-  void Restart() {
+  void Restart() override {
     server_.Kill();
     server_.Start();
   }
@@ -177,24 +177,24 @@ class KeepingRedis : public Redis {
 class VolatileRedis : public Redis {
  public:
   VolatileRedis() : Redis({"--appendonly", "no"}, true) {}
-  void LoseData() { Restart(); }
+  void LoseData() override { Restart(); }
 };
 // The server has everything when it comes back, but need not have.
 class EverysecRedis : public Redis {
  public:
   EverysecRedis() : Redis({"--appendfsync", "everysec"}, true) {}
-  void LoseData() { Restart(); }
+  void LoseData() override { Restart(); }
 };
 #endif
 
 #ifdef STOUT_HAS_BLOWFISH
 class Blowfish : public FixtureBase {
  public:
-  static constexpr bool kFinishesAtClose = false;
+  [[nodiscard]] bool FinishesAtClose() const override { return false; }
 
   explicit Blowfish(bool detect_loss = false) : detect_loss_(detect_loss) { Reopen(); }
-  ~Blowfish() { Close(); }
-  void Reopen() {
+  ~Blowfish() override { Close(); }
+  void Reopen() override {
     Close();
     BlowfishStore::Options options;
     options.detect_loss = detect_loss_;
@@ -213,11 +213,11 @@ class Blowfish : public FixtureBase {
 class WatchedBlowfish : public Blowfish {
  public:
   WatchedBlowfish() : Blowfish(true) {}
-  void Restart() {
+  void Restart() override {
     server_.Kill();
     server_.Start();
   }
-  void LoseData() {
+  void LoseData() override {
     server_.Kill();
     server_.RemoveData();
     server_.Start();
@@ -231,14 +231,14 @@ class WatchedBlowfish : public Blowfish {
 template <typename Datalet>
 class ServedBy : public FixtureBase {
  public:
-  static constexpr bool kFinishesAtClose = false;
+  [[nodiscard]] bool FinishesAtClose() const override { return false; }
 
   ServedBy() { Reopen(); }
-  ~ServedBy() {
+  ~ServedBy() override {
     Close();
     Stop();
   }
-  void Reopen() {
+  void Reopen() override {
     Close();
     Restart();
     Diagnostics why;
@@ -247,13 +247,13 @@ class ServedBy : public FixtureBase {
     store_ = *std::move(store);
   }
   // The node ends, and comes back at the same port.
-  void Restart() {
+  void Restart() override {
     const int port = node_ ? node_->port() : 0;
     Stop();
     datalet_.Reopen();
     node_ = std::make_unique<DataletNode>(&datalet_.store(), port);
   }
-  void LoseData() { Restart(); }
+  void LoseData() override { Restart(); }
 
  private:
   void Stop() {
@@ -268,7 +268,7 @@ class ServedBy : public FixtureBase {
 
 class RestartedMemory : public FixtureBase {
  public:
-  void Reopen() { store_ = std::make_unique<MemoryStore>(executor()); }
+  void Reopen() override { store_ = std::make_unique<MemoryStore>(executor()); }
 };
 
 using ServedMemory = ServedBy<RestartedMemory>;

@@ -34,9 +34,8 @@ Calls NotLost(Store& store) {
 
 // What can be lost while a store is open is acknowledged first. Then no call may show a state
 // without it: each fails until the loss is known.
-TEMPLATE_TEST_CASE("a store that came back without writes answers kLost to every call", "[store]",
-                   STOUT_TEST_LOSING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a store that came back without writes answers kLost to every call",
+                 STOUT_TEST_LOSING_STORES) {
   Store& store = fixture.store();
   REQUIRE(store.traits().detects_loss);
   REQUIRE(WriteAtLast(store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
@@ -57,16 +56,12 @@ TEMPLATE_TEST_CASE("a store that came back without writes answers kLost to every
 }
 
 // The control of the test above: nothing else is taken for a loss.
-TEMPLATE_TEST_CASE("a store that lost nothing answers no call with kLost", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a store that lost nothing answers no call with kLost", STOUT_TEST_ALL_STORES) {
   CHECK(NotLost(fixture.store()) == kAllCalls);
 }
 
 #ifdef STOUT_TEST_KEEPING_STORES
-TEMPLATE_TEST_CASE("a store that came back with its data goes on", "[store]",
-                   STOUT_TEST_KEEPING_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a store that came back with its data goes on", STOUT_TEST_KEEPING_STORES) {
   Store& store = fixture.store();
   REQUIRE(store.traits().detects_loss);
   REQUIRE(WriteNow(store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});

@@ -75,9 +75,8 @@ std::string WrongWithScan(Store& store, const ScanRequest& request, const Model&
   return WrongWith(ScanAll(store, request), request, store.traits(), model);
 }
 
-TEMPLATE_TEST_CASE("a scan returns each key with its stamp, whatever the size of pages", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan returns each key with its stamp, whatever the size of pages",
+                 STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(store.traits().scans);
   const Epoch epoch = NewEpochNow(store);
@@ -98,17 +97,14 @@ TEMPLATE_TEST_CASE("a scan returns each key with its stamp, whatever the size of
   CHECK(WrongWithScan(store, {}, model) == "");
 }
 
-TEMPLATE_TEST_CASE("a scan of an empty store ends without a key", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan of an empty store ends without a key", STOUT_TEST_ALL_STORES) {
   CHECK(WrongWithScan(fixture.store(), {}, {}) == "");
   // A store may have nothing but what it needs for itself.
   (void)NewEpochNow(fixture.store());
   CHECK(WrongWithScan(fixture.store(), {}, {}) == "");
 }
 
-TEMPLATE_TEST_CASE("a scan returns keys of any bytes", "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan returns keys of any bytes", STOUT_TEST_ALL_STORES) {
   Model model;
   std::vector<WriteItem> items;
   Version version = 0;
@@ -123,9 +119,7 @@ TEMPLATE_TEST_CASE("a scan returns keys of any bytes", "[store]", STOUT_TEST_ALL
   }
 }
 
-TEMPLATE_TEST_CASE("a scan of an ordered store begins behind any key", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan of an ordered store begins behind any key", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   if (!store.traits().ordered) return;
   Model model;
@@ -144,9 +138,7 @@ TEMPLATE_TEST_CASE("a scan of an ordered store begins behind any key", "[store]"
   }
 }
 
-TEMPLATE_TEST_CASE("a scan with a bad cursor or a limit of 0 is refused", "[store]",
-                   STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan with a bad cursor or a limit of 0 is refused", STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("a", "", 1), Put("b", "", 2)})) == WriteResult{});
   CHECK(ScanNow(store, {.cursor = {}, .limit = 0}).errc == Errc::kRefused);
@@ -163,12 +155,10 @@ TEMPLATE_TEST_CASE("a scan with a bad cursor or a limit of 0 is refused", "[stor
   }
 }
 
-TEMPLATE_TEST_CASE("a scan agrees with a model after random writes", "[store]",
-                   STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST("a scan agrees with a model after random writes", STOUT_TEST_ALL_STORES) {
   const unsigned seed = GENERATE(1U, 2U, 3U);
   CAPTURE(seed);
   std::mt19937 random(seed);
-  TestType fixture;
   Store& store = fixture.store();
   Model model;
   Version version = 0;
@@ -190,9 +180,8 @@ TEMPLATE_TEST_CASE("a scan agrees with a model after random writes", "[store]",
   }
 }
 
-TEMPLATE_TEST_CASE("a scan returns all keys that are there throughout, whatever else is written",
-                   "[store]", STOUT_TEST_ALL_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan returns all keys that are there throughout, whatever else is written",
+                 STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   Model model;
   std::vector<WriteItem> items;
@@ -224,10 +213,8 @@ TEMPLATE_TEST_CASE("a scan returns all keys that are there throughout, whatever 
   writer.join();
 }
 
-TEMPLATE_TEST_CASE("a page of large values is bounded, and none is left out", "[store]",
-                   STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST("a page of large values is bounded, and none is left out", STOUT_TEST_ALL_STORES) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
-  TestType fixture;
   Store& store = fixture.store();
   Model model;
   Version version = 0;
@@ -254,9 +241,8 @@ TEMPLATE_TEST_CASE("a page of large values is bounded, and none is left out", "[
 }
 
 #ifdef STOUT_TEST_HAS_DURABLE_STORES
-TEMPLATE_TEST_CASE("a scan goes on with its cursor after the store is reopened", "[store]",
-                   STOUT_TEST_DURABLE_STORES) {
-  TestType fixture;
+STOUT_STORE_TEST("a scan goes on with its cursor after the store is reopened",
+                 STOUT_TEST_DURABLE_STORES) {
   Model model;
   std::vector<WriteItem> items;
   for (Version i = 1; i <= 40; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
