@@ -10,6 +10,7 @@
 
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -122,8 +123,10 @@ class Files {
   std::uint64_t most_ = 0;
 };
 
-TEST_CASE("files stay few, and merges write little, in a shard that grows", "[first_to_merge]") {
-  Files files(GENERATE(range(1, 4)), 1'000'000);
+TEST_CASE("files stay few, and merges write little, in a shard that grows",
+          "[first_to_merge][long]") {
+  const auto seed = GENERATE(range<std::uint64_t>(1, 1 + stout::test::Rounds("STOUT_SEEDS", 3)));
+  Files files(seed, 1'000'000);
   for (int turn = 0; turn < 200; ++turn) {
     files.Turn();
     const auto full = std::ranges::count_if(

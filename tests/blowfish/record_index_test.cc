@@ -16,6 +16,7 @@
 #include "change_layers.h"
 #include "random_values.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -124,7 +125,7 @@ TEST_CASE("an index gives back records, attributes and what is searched", "[reco
 }
 
 // Rare words are cut into chunks, so a prefix may end in a word, in a chunk, or in either.
-TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_index]") {
+TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_index][long]") {
   const bool json = GENERATE(false, true);
   SplitMix64 random(7);
   std::vector<std::string> values;
@@ -142,7 +143,9 @@ TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_i
   IndexedRecords records(Schema(), std::move(values));
   CHECK(records.RuleOf(0).kind == (json ? CutRule::kRuns : CutRule::kWords));
   CHECK(records.RuleOf(0).chunk == 3);
-  for (int i = 0; i < 20; ++i) records.CheckSearches(random);
+  for (std::uint64_t left = stout::test::Rounds("STOUT_SEARCH_ROUNDS", 20); left > 0; --left) {
+    records.CheckSearches(random);
+  }
 }
 
 TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_index]") {

@@ -147,7 +147,7 @@ void CheckSearches(SuccinctStore& store, const Texts& texts, SplitMix64& random)
 
 TEST_CASE("a file with a text index gives back texts, parts of them and what is searched",
           "[text_file][long]") {
-  const auto seed = GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 25)));
+  const auto seed = GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 10)));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const test::TempDirectory directory;
