@@ -53,8 +53,8 @@ function(stout_compile target)
   endif()
 endfunction()
 
-# What most sources include is read once for all of them. A source that lacks an include compiles all
-# the same; preset `dev` finds it.
+# The headers that most sources include are read once for all of them. A source that lacks an include
+# compiles all the same; preset `dev` finds it.
 if(STOUT_PRECOMPILE)
   add_library(stout_precompiled OBJECT cmake/precompiled.cc)
   target_precompile_headers(stout_precompiled PRIVATE cmake/precompiled.h)

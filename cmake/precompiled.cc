@@ -1,1 +1,1 @@
-// A target needs a source, and precompiled.h a target.
+// A target needs a source, and a precompiled header a target.

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The option STOUT_PRECOMPILE compiles this once for all targets, because most sources include these
-/// headers. Headers whose content depends on a target's macros, as those of fmt and spdlog, would
-/// make it useless for other targets.
+/// The option STOUT_PRECOMPILE compiles this once for all targets, because most sources include
+/// these headers. Headers whose content depends on a target's macros, such as those of fmt and
+/// spdlog, would make it useless for other targets.
 
 #include <algorithm>
 #include <array>

@@ -1,1 +1,0 @@
-// A target needs a source, and precompiled.h a target.
