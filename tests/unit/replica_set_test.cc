@@ -239,6 +239,19 @@ TEST_CASE("a read joins the shortest queue among the members that are clean", "[
   CHECK(set.ChooseReader(7, 0) == 2);
 }
 
+TEST_CASE("a member that had a long queue is asked again", "[replicas]") {
+  ReplicaSet set = Three();
+  set.OnQueueLength(1, 4);
+  int elsewhere = 0;
+  for (MemberIndex chosen = set.ChooseReader(3, 0); chosen != 1; chosen = set.ChooseReader(3, 0)) {
+    set.OnReadSent(chosen);
+    set.OnReadAnswered(chosen);
+    if (++elsewhere > 4) break;
+    if (elsewhere == 4) set.OnQueueLength(0, 1);  // otherwise a tie, which member 0 may win
+  }
+  CHECK(elsewhere == 4);
+}
+
 TEST_CASE("a mark is read back as it was written", "[replicas]") {
   CHECK(ParseMark(EncodeMark({7, 1234})) == Mark{7, 1234});
   CHECK(EncodeMark({7, 1234}) == "7:1234");  // as earlier versions write it

@@ -240,4 +240,11 @@ MemberIndex ReplicaSet::ChooseReader(MemberMask clean, std::uint64_t random) con
   return static_cast<MemberIndex>(std::countr_zero(best));
 }
 
+void ReplicaSet::OnReadSent(MemberIndex member) {
+  ++queues_[member].own;
+  for (Queue& queue : queues_) {
+    if (queue.own == 0 && queue.theirs > 0) --queue.theirs;
+  }
+}
+
 }  // namespace stout::internal

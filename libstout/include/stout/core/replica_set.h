@@ -142,9 +142,10 @@ class ReplicaSet {
   [[nodiscard]] MemberIndex ChooseReader(MemberMask clean, std::uint64_t random) const;
   /// kMaxMembers: no member is local.
   void SetLocal(MemberIndex member) { local_ = MaskOf(member); }
-  void OnReadSent(MemberIndex member) { ++queues_[member].own; }
+  void OnReadSent(MemberIndex member);
   void OnReadAnswered(MemberIndex member) { --queues_[member].own; }
-  /// The length of the member's queue, in its last answer.
+  /// The length of the member's queue, in its last answer. Each read that goes elsewhere meanwhile
+  /// counts as one that has left this queue, or nobody would ask the member again.
   void OnQueueLength(MemberIndex member, std::size_t length) { queues_[member].theirs = length; }
 
  private:
