@@ -1,23 +1,20 @@
 #!/usr/bin/env bash
 # waiting-searches.sh BIN_DIR [SECONDS]: 16 clients, each of which waits for its answer, search a
 # blowfish-server that starts without layers. Prints the searches per second after 30 s and after 1 s.
+# shellcheck disable=SC2154
 set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/lib/measure.sh"
+# shellcheck source=/dev/null
+source "$root/bench/blowfish.sh"
 seconds=${2:-30}
 size=$((16 << 20))
 
-attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus
-attributes+=,shipdate,commitdate,receiptdate,shipinstruct,shipmode,comment
 start_blowfish "$scratch/blowfish" --shards 1 --attributes "$attributes" --memory-budget 128MiB \
   --freeze-bytes 1 --merge-bytes 1
 "$bin/shard-data" --size "$size" --format keyed --out - 2>"$scratch/errors" |
   "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
-figure() {
-  redis-cli -p "$blowfish_port" INFO shards | tr ':,\r' '\n' | sed -n "s/^$1=//p" | paste -sd+ | bc
-}
-is_compressed() { [[ $(figure compressed_records) == "$(figure keys)" ]]; }
-seconds_until 600 is_compressed >"$scratch/ready"
+seconds_until 600 compressed "$blowfish_port" >"$scratch/ready"
 
 search_for() { # TIME: sets `rate`
   "$bin/shard-load" --to "127.0.0.1:$blowfish_port" --size "$size" --closed "$1" --connections 16 \

@@ -29,6 +29,8 @@ mkdir -p "$results"
 
 # shellcheck source=/dev/null
 source "$here/../../sample-apps/demo/databases.sh"
+# shellcheck source=/dev/null
+source "$here/../blowfish.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-repair.XXXXXX")
 source_process='' target_process='' load_process=''
@@ -44,12 +46,6 @@ say() { printf 'bench repair, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60))
 now() { echo "$EPOCHREALTIME"; }
 since() { jq -n --argjson from "$1" --argjson to "$EPOCHREALTIME" '($to - $from) * 1000 | round / 1000'; }
 
-# ask PORT SECTION FIGURE: the sum over all lines of INFO.
-ask() {
-  redis-cli -p "$1" INFO "$2" | tr ',\r' '\n' | sed 's/^shard[0-9]*://' | tr ':' '=' |
-    awk -F= -v figure="$3" '$1 == figure { sum += $2 } END { printf "%.0f", sum }'
-}
-
 await() { # WHAT COMMAND...
   local what=$1
   shift
@@ -60,25 +56,12 @@ await() { # WHAT COMMAND...
   echo "bench repair: $what did not happen in ten minutes" >&2
   exit 1
 }
-compressed() { # PORT
-  local keys
-  keys=$(ask "$1" shards keys)
-  ((keys > 0)) && [[ $(ask "$1" shards compressed_records) == "$keys" ]]
-}
-layers_are_full() { # PORT
-  [[ $(ask "$1" shards layers) == $((2 * layers)) && $(ask "$1" shards filling) == 0 ]]
-}
-order_layers() { # PORT
-  redis-cli -p "$1" LAYERS 0 SET "$layers" >/dev/null
-  redis-cli -p "$1" LAYERS 1 SET "$layers" >/dev/null
-}
 
-attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus,shipdate
-attributes+=,commitdate,receiptdate,shipinstruct,shipmode,comment
-layers=3
+shards=2 layers=3
 
+# shellcheck disable=SC2154
 start_source() { # MiB
-  apart start_blowfish "$scratch/source" --shards 2 --attributes "$attributes" \
+  apart start_blowfish "$scratch/source" --shards "$shards" --attributes "$attributes" \
     --memory-budget "$(($1 << 23))"
   source_process=$database source_port=$blowfish_port
   "$bin/shard-data" --size "$1MiB" --format keyed --out - 2>"$scratch/errors" |
@@ -89,8 +72,8 @@ start_source() { # MiB
   apart start_blowfish "$scratch/source" --memory-budget "$(($1 << 23))" --freeze-bytes 1 --merge-bytes 1
   source_process=$database source_port=$blowfish_port
   await 'the compression' compressed "$source_port"
-  order_layers "$source_port"
-  await 'the fill of layers' layers_are_full "$source_port"
+  order_layers "$source_port" "$shards" "$layers"
+  await 'the fill of layers' layers_are_full "$source_port" "$layers"
 }
 
 start_target() { # MiB [OPTION...]
@@ -102,17 +85,17 @@ start_target() { # MiB [OPTION...]
 copy() { start_target "$1" --copy-from "blowfish://127.0.0.1:$source_port"; }
 # Smaller merges than by default, so that most of the data is compressed when the fill ends.
 start_empty() {
-  start_target "$1" --shards 2 --attributes "$attributes" --merge-bytes "$(($1 << 16))"
+  start_target "$1" --shards "$shards" --attributes "$attributes" --merge-bytes "$(($1 << 16))"
 }
 fill() {
   "$bin/repair-fill" --from "blowfish://127.0.0.1:$source_port" --to "blowfish://127.0.0.1:$target_port"
 }
 
-sent() { ask "$source_port" stats total_net_output_bytes; }
+sent() { info_total "$source_port" stats total_net_output_bytes; }
 # taken: what the target has received and sent, because an owner compares its states.
 taken() {
-  echo $(($(ask "$target_port" stats total_net_input_bytes) +
-    $(ask "$target_port" stats total_net_output_bytes)))
+  echo $(($(info_total "$target_port" stats total_net_input_bytes) +
+    $(info_total "$target_port" stats total_net_output_bytes)))
 }
 
 # measure_copy MiB, measure_fill MiB: without load; one line of JSON.
@@ -121,7 +104,7 @@ measure_copy() {
   before=$(sent) began=$(now)
   copy "$1"
   serves=$(since "$began")
-  await 'the fill of layers' layers_are_full "$target_port"
+  await 'the fill of layers' layers_are_full "$target_port" "$layers"
   layered=$(since "$began")
   bytes=$(($(sent) - before))
   # What the owner then does, although nothing differs.
@@ -139,8 +122,8 @@ measure_fill() {
   serves=$(since "$began")
   # What the owner reads, and what it writes.
   bytes=$(($(sent) - before + $(taken)))
-  order_layers "$target_port"
-  await 'the fill of layers' layers_are_full "$target_port"
+  order_layers "$target_port" "$shards" "$layers"
+  await 'the fill of layers' layers_are_full "$target_port" "$layers"
   layered=$(since "$began")
   jq -cn --argjson bytes "$bytes" --argjson serves "$serves" --argjson layered "$layered" \
     --argjson fill "$result" '{bytes: $bytes, serves_s: $serves, layers_s: $layered, $fill}'
@@ -208,7 +191,7 @@ report() {
 for size in "${sizes[@]}"; do
   say "filling a source with $size MiB"
   start_source "$size"
-  compressed_bytes=$(ask "$source_port" shards compressed_bytes)
+  compressed_bytes=$(info_total "$source_port" shards compressed_bytes)
   say "copying"
   measure_copy "$size" >"$scratch/by_copy"
   say "gets without and beside copies"

@@ -2,9 +2,8 @@
 # budget. Sourced by run.sh, which sets bin, here, results, pictures, scratch, quick, commit, machine.
 # shellcheck shell=bash disable=SC2154
 
-# As bench/shard/lineitem.h calls them.
-attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus,shipdate
-attributes+=,commitdate,receiptdate,shipinstruct,shipmode,comment
+# shellcheck source=/dev/null
+source "$here/../blowfish.sh"
 
 raw_bytes=$((64 << 20)) calibration=10s slice=500ms
 before=20 spike=60 after=40  # seconds of figure 9
@@ -26,16 +25,7 @@ serve() {
 }
 
 # total FIGURE: over all shards.
-total() {
-  redis-cli -p "$blowfish_port" INFO shards | tr ':,\r' '\n' |
-    awk -F= -v figure="$1" '$1 == figure { sum += $2 } END { printf "%.0f", sum }'
-}
-
-all_compressed() {
-  local keys
-  keys=$(total keys)
-  ((keys > 0)) && [[ $(total compressed_records) == "$keys" ]]
-}
+total() { info_total "$blowfish_port" shards "$1"; }
 
 # fill NAME SHARDS [OPTION...]: a directory with all records, all of them compressed. Options are
 # shard-data's.
@@ -45,7 +35,7 @@ fill() {
   "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:3}" 2>"$scratch/errors" |
     "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet - ||
     { cat "$scratch/errors" >&2 && return 1; }
-  until all_compressed; do
+  until compressed "$blowfish_port"; do
     kill -0 "$database" 2>/dev/null || { echo "bench shard: the server ended" >&2 && return 1; }
     sleep 0.2
   done
