@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 
 namespace stout::bench {
 
@@ -24,6 +25,7 @@ double LoadResult::rate_per_s(const Load& load) const {
 }
 
 double LoadResult::quantile_us(double p) {
+  if (latencies_.empty()) throw std::runtime_error("no answer came in the measured time");
   const auto rank = static_cast<std::size_t>(p * static_cast<double>(latencies_.size() - 1));
   const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(rank);
   std::nth_element(latencies_.begin(), at, latencies_.end());

@@ -31,7 +31,8 @@ class LoadResult {
   void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests);
 
   [[nodiscard]] double rate_per_s(const Load& load) const;
-  /// Of a client's answer, in microseconds. Requires an answer.
+  /// A quantile of the latencies, in microseconds. Throws std::runtime_error if no answer came in
+  /// the measured time.
   [[nodiscard]] double quantile_us(double p);
 
  private:
