@@ -1,19 +1,17 @@
 #include <fmt/format.h>
 
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <exception>
-#include <memory>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "members/filled_map.h"
 #include "members/load.h"
-#include "stout/adapters/open_store.h"
+#include "members/open_map.h"
 #include "stout/core/random.h"
-#include "stout/replicated_map.h"
 
 namespace stout::bench {
 namespace {
@@ -45,28 +43,15 @@ MapTask<void> RunMapClient(const Load& load, KeyMap& map, std::uint64_t seed, Ti
 LoadResult RunOnRocksDb(const Load& load, const std::string& directory, std::size_t members) {
   asio::io_context context(1);
   const auto work = asio::make_work_guard(context);  // the stores answer on threads of their own
-  std::vector<std::unique_ptr<Store>> stores;
-  std::vector<Store*> replicas;
+  std::vector<std::string> urls;
   for (std::size_t i = 0; i < members; ++i) {
-    Diagnostics why;
-    auto store =
-        OpenStore(fmt::format("rocksdb:{}/{}", directory, i), context.get_executor(), &why);
-    if (!store) throw std::runtime_error(why.message);
-    stores.push_back(*std::move(store));
-    replicas.push_back(stores.back().get());
+    urls.push_back(fmt::format("rocksdb:{}/{}", directory, i));
   }
-  const auto map = MakeFilledMap(context, replicas);
+  const OpenMap open = OpenFilledMap(context, urls);
   LoadResult result;
   const TimePoint begin = SteadyNow();
-  std::size_t left = load.clients;
-  for (std::size_t i = 0; i < load.clients; ++i) {
-    asio::co_spawn(map->get_executor(), RunMapClient(load, *map, i, begin, result),
-                   [&](std::exception_ptr error) {
-                     if (error) std::rethrow_exception(error);
-                     --left;
-                   });
-  }
-  while (left > 0) context.run_one();
+  RunClients(context, open.map->get_executor(), load.clients,
+             [&](std::size_t i) { return RunMapClient(load, *open.map, i, begin, result); });
   return result;
 }
 

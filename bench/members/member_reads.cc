@@ -11,9 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -22,13 +20,11 @@
 #include <variant>
 #include <vector>
 
-#include "members/filled_map.h"
 #include "members/load.h"
+#include "members/open_map.h"
 #include "program/command_line.h"
 #include "program/options.h"
-#include "stout/adapters/open_store.h"
 #include "stout/core/random.h"
-#include "stout/replicated_map.h"
 
 namespace stout::bench {
 namespace {
@@ -73,22 +69,8 @@ std::vector<std::string> ReadKeys(const std::string& file) {
 
 // A way to choose the member of each get.
 struct Side {
-  // Adds the owner of a range with these members, which reads from the one with the shortest queue.
-  void Open(std::span<const std::string> members, asio::io_context& context) {
-    std::vector<Store*> replicas;
-    for (const std::string& url : members) {
-      Diagnostics why;
-      auto store = OpenStore(url, context.get_executor(), &why);
-      if (!store) throw std::runtime_error(why.message);
-      stores.push_back(*std::move(store));
-      replicas.push_back(stores.back().get());
-    }
-    maps.push_back(MakeFilledMap(context, replicas, {.cache_bytes = 0}));
-  }
-
   std::string_view name;
-  std::vector<std::unique_ptr<Store>> stores;
-  std::vector<std::unique_ptr<ReplicatedMap>> maps;  // A get chooses one at random.
+  std::vector<OpenMap> open;  // a get chooses a map at random, which asks the shortest queue
 };
 
 // To be spawned on the map's strand.
@@ -103,7 +85,7 @@ MapTask<void> RunClient(const Load& load, const Side& side, std::span<const std:
   SplitMix64 random(seed);
   const TimePoint end = begin + load.warm_up + load.measure;
   for (TimePoint sent = SteadyNow(); sent < end;) {
-    KeyMap& map = *side.maps[random.Below(side.maps.size())];
+    KeyMap& map = *side.open[random.Below(side.open.size())].map;
     const std::string& key = keys[random.Below(keys.size())];
     co_await asio::co_spawn(map.get_executor(), Get(map, key),
                             asio::use_awaitable_t<KeyMap::Executor>{});
@@ -117,16 +99,9 @@ void Measure(const Options& options, const Side& side, std::size_t round, std::s
              std::span<const std::string> keys, asio::io_context& context) {
   LoadResult result;
   const TimePoint begin = SteadyNow();
-  std::size_t left = clients;
-  for (std::size_t i = 0; i < clients; ++i) {
-    asio::co_spawn(side.maps.front()->get_executor(),
-                   RunClient(options.load, side, keys, round * 1000 + i, begin, result),
-                   [&](std::exception_ptr error) {
-                     if (error) std::rethrow_exception(error);
-                     --left;
-                   });
-  }
-  while (left > 0) context.run_one();
+  RunClients(context, side.open.front().map->get_executor(), clients, [&](std::size_t i) {
+    return RunClient(options.load, side, keys, round * 1000 + i, begin, result);
+  });
   fmt::print(R"({{"choice":"{}","round":{},"clients":{},"rate_per_s":{:.0f},"p50_us":{:.0f},)",
              side.name, round, clients, result.rate_per_s(options.load), result.quantile_us(.5));
   fmt::print("\"p99_us\":{:.0f}}}\n", result.quantile_us(.99));
@@ -138,9 +113,12 @@ program::ExitCode Run(const Options& options) {
   asio::io_context context(1);
   const auto work = asio::make_work_guard(context);
   std::array<Side, 2> sides = {Side{.name = "shortest"}, Side{.name = "random"}};
-  sides[0].Open(options.members, context);
+  const auto open = [&](Side& side, std::span<const std::string> members) {
+    side.open.push_back(OpenFilledMap(context, members, {.cache_bytes = 0}));
+  };
+  open(sides[0], options.members);
   for (std::size_t i = 0; i < options.members.size(); ++i)
-    sides[1].Open(std::span(options.members).subspan(i, 1), context);
+    open(sides[1], std::span(options.members).subspan(i, 1));
   for (std::size_t round = 0; round < options.rounds; ++round) {
     for (const std::size_t clients : options.clients) {
       for (std::size_t turn = 0; turn < sides.size(); ++turn)
