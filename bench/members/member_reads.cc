@@ -8,14 +8,17 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -31,6 +34,8 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::size_t kMaxClients = 10'000;
+
 struct Options {
   std::vector<std::string> members;
   std::string keys;
@@ -39,6 +44,20 @@ struct Options {
   Load load;
 };
 
+std::optional<std::vector<std::size_t>> ParseClients(const std::string& text) {
+  std::vector<std::size_t> clients;
+  const char* const end = text.data() + text.size();
+  for (const char* at = text.data();; ++at) {  // behind a comma, after the first
+    std::size_t count = 0;
+    const auto [stop, error] = std::from_chars(at, end, count);
+    if (error != std::errc() || count < 1 || count > kMaxClients) return std::nullopt;
+    clients.push_back(count);
+    if (stop == end) return clients;
+    if (*stop != ',') return std::nullopt;
+    at = stop;
+  }
+}
+
 std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(
       "Gets keys from servers with equal data, and prints a line of JSON for each choice of the "
@@ -46,11 +65,15 @@ std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv
       "member-reads");
   program::Options options(app);
   Options parsed;
-  app.add_option("--member", parsed.members, "A server, as the URL of a store; several times")
+  options
+      .Texts("--member", parsed.members, "A server, as the URL of a store; several times", "URL")
       ->required();
   options.Text("--keys", parsed.keys, "A file with the keys, one in each line", "FILE")->required();
-  app.add_option("--clients", parsed.clients, "Numbers of clients, each of which waits for answers")
-      ->delimiter(',')
+  options
+      .Read("--clients", "Numbers of clients, each of which waits for its answer", "COUNT,...", "",
+            ParseClients,
+            fmt::format("a list of whole numbers from 1 to {}, like 1,16,64", kMaxClients),
+            [&parsed](std::vector<std::size_t> clients) { parsed.clients = std::move(clients); })
       ->required();
   options.Count("--rounds", parsed.rounds, 1, 100, "Rounds, in which the choices take turns");
   options.Time("--warm-up", parsed.load.warm_up, "Time before each measurement");
@@ -100,7 +123,7 @@ void Measure(const Options& options, const Side& side, std::size_t round, std::s
   LoadResult result;
   const TimePoint begin = SteadyNow();
   RunClients(context, side.open.front().map->get_executor(), clients, [&](std::size_t i) {
-    return RunClient(options.load, side, keys, round * 1000 + i, begin, result);
+    return RunClient(options.load, side, keys, round * kMaxClients + i, begin, result);
   });
   fmt::print(R"({{"choice":"{}","round":{},"clients":{},"rate_per_s":{:.0f},"p50_us":{:.0f},)",
              side.name, round, clients, result.rate_per_s(options.load), result.quantile_us(.5));
