@@ -1,6 +1,7 @@
 // member-reads: clients that get from the members of a range, each time from the one with the
-// shortest queue, or from one chosen at random.
+// shortest queue, or from one chosen at random. First it measures each member alone.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -17,7 +18,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -61,7 +61,7 @@ std::optional<std::vector<std::size_t>> ParseClients(const std::string& text) {
 std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(
       "Gets keys from servers with equal data, and prints a line of JSON for each choice of the "
-      "member, round and number of clients.",
+      "member, round and number of clients. First each member is measured alone.",
       "member-reads");
   program::Options options(app);
   Options parsed;
@@ -92,8 +92,8 @@ std::vector<std::string> ReadKeys(const std::string& file) {
 
 // A way to choose the member of each get.
 struct Side {
-  std::string_view name;
-  std::vector<OpenMap> open;  // a get chooses a map at random, which asks the shortest queue
+  std::string name;
+  std::vector<KeyMap*> maps;  // a get chooses one at random, which asks the shortest queue
 };
 
 // To be spawned on the map's strand.
@@ -108,7 +108,7 @@ MapTask<void> RunClient(const Load& load, const Side& side, std::span<const std:
   SplitMix64 random(seed);
   const TimePoint end = begin + load.warm_up + load.measure;
   for (TimePoint sent = SteadyNow(); sent < end;) {
-    KeyMap& map = *side.open[random.Below(side.open.size())].map;
+    KeyMap& map = *side.maps[random.Below(side.maps.size())];
     const std::string& key = keys[random.Below(keys.size())];
     co_await asio::co_spawn(map.get_executor(), Get(map, key),
                             asio::use_awaitable_t<KeyMap::Executor>{});
@@ -118,16 +118,47 @@ MapTask<void> RunClient(const Load& load, const Side& side, std::span<const std:
   }
 }
 
+// The reads that each member was sent so far, and the batches that carried them.
+struct Sent {
+  explicit Sent(const Side& side) {
+    for (const KeyMap* map : side.maps) {
+      for (const MemberStats& member : map->Members()) {
+        reads.push_back(0);
+        batches.push_back(0);
+        for (const LaneStats& lane : member.engine.lanes) {
+          reads.back() += lane.reads_sent;
+          batches.back() += lane.read_batches_sent;
+        }
+      }
+    }
+  }
+
+  std::vector<std::uint64_t> reads;
+  std::vector<std::uint64_t> batches;
+};
+
+std::vector<std::uint64_t> Since(const std::vector<std::uint64_t>& before,
+                                 std::vector<std::uint64_t> now) {
+  for (std::size_t i = 0; i < now.size(); ++i) now[i] -= before[i];
+  return now;
+}
+
+// `strand`: of the clients. No map has it, so that each get of every side changes strands twice.
 void Measure(const Options& options, const Side& side, std::size_t round, std::size_t clients,
-             std::span<const std::string> keys, asio::io_context& context) {
+             std::span<const std::string> keys, asio::io_context& context,
+             const KeyMap::Executor& strand) {
   LoadResult result;
+  const Sent before(side);
   const TimePoint begin = SteadyNow();
-  RunClients(context, side.open.front().map->get_executor(), clients, [&](std::size_t i) {
+  RunClients(context, strand, clients, [&](std::size_t i) {
     return RunClient(options.load, side, keys, round * kMaxClients + i, begin, result);
   });
   fmt::print(R"({{"choice":"{}","round":{},"clients":{},"rate_per_s":{:.0f},"p50_us":{:.0f},)",
              side.name, round, clients, result.rate_per_s(options.load), result.quantile_us(.5));
-  fmt::print("\"p99_us\":{:.0f}}}\n", result.quantile_us(.99));
+  const Sent now(side);  // it has the warm-up, too
+  fmt::print("\"p99_us\":{:.0f},\"reads\":[{}],\"batches\":[{}]}}\n", result.quantile_us(.99),
+             fmt::join(Since(before.reads, now.reads), ","),
+             fmt::join(Since(before.batches, now.batches), ","));
   std::fflush(stdout);
 }
 
@@ -135,17 +166,28 @@ program::ExitCode Run(const Options& options) {
   const std::vector<std::string> keys = ReadKeys(options.keys);
   asio::io_context context(1);
   const auto work = asio::make_work_guard(context);
-  std::array<Side, 2> sides = {Side{.name = "shortest"}, Side{.name = "random"}};
-  const auto open = [&](Side& side, std::span<const std::string> members) {
-    side.open.push_back(OpenFilledMap(context, members, {.cache_bytes = 0}));
+  const KeyMap::Executor strand(context.get_executor());
+  const auto open = [&](std::span<const std::string> members) {
+    return OpenFilledMap(context, members, {.cache_bytes = 0});
   };
-  open(sides[0], options.members);
-  for (std::size_t i = 0; i < options.members.size(); ++i)
-    open(sides[1], std::span(options.members).subspan(i, 1));
+  const OpenMap shared = open(options.members);
+  std::vector<OpenMap> alone;
+  std::array<Side, 2> sides = {Side{"shortest", {shared.map.get()}}, Side{"random", {}}};
+  for (std::size_t i = 0; i < options.members.size(); ++i) {
+    alone.push_back(open(std::span(options.members).subspan(i, 1)));
+    sides[1].maps.push_back(alone.back().map.get());
+  }
+  const auto measure = [&](const Side& side, std::size_t round, std::size_t clients) {
+    Measure(options, side, round, clients, keys, context, strand);
+  };
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const Side member{fmt::format("member {}", i), {alone[i].map.get()}};
+    for (const std::size_t clients : options.clients) measure(member, 0, clients);
+  }
   for (std::size_t round = 0; round < options.rounds; ++round) {
     for (const std::size_t clients : options.clients) {
       for (std::size_t turn = 0; turn < sides.size(); ++turn)
-        Measure(options, sides[(round + turn) % sides.size()], round, clients, keys, context);
+        measure(sides[(round + turn) % sides.size()], round, clients);
     }
   }
   return program::kOk;

@@ -1,40 +1,70 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# To be sourced by run.sh, part `reads`: gets from three blowfish-servers with equal data. Two have memory
-# for layers, the third has none.
+# To be sourced by run.sh, part `reads`: gets from three blowfish-servers with equal data. In one case
+# two have layers and the third has none. In the other, for comparison, all have them.
 
-reads_mib=16 reads_clients=1,2,3,4,6,8,12,16,24,32,48,64
-reads_attributes=orderkey,partkey,suppkey,quantity,extendedprice,discount,tax,returnflag,linestatus
-reads_attributes+=,shipdate,commitdate,receiptdate,shipinstruct,shipmode,comment
+# shellcheck source=/dev/null
+source "$here/../blowfish.sh"
+
+reads_mib=16 reads_clients=1,4,16,32,64,128,256,512,1024,2048 reads_options=()
+reads_layers=8 # all that 15 attributes have, so that the navigation adds none
 
 measure_reads() {
-  local members=() source i
-  ((quick == 0)) || reads_mib=2 reads_clients=4,16
-  say "reads: filling a member with $reads_mib MiB"
-  start start_blowfish "$scratch/slow" --shards 1 --attributes "$reads_attributes" \
-    --memory-budget 1GiB --freeze-bytes 1 --merge-bytes 1
-  "$bin/shard-data" --size "${reads_mib}MiB" --format keyed --out - |
-    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
-  await 600 "the data is compressed" all_compressed "$blowfish_port"
-  stop_servers
-  start start_blowfish "$scratch/slow" --memory-budget 1MiB # less than the compressed data
-  redis-cli -p "$blowfish_port" --scan >"$scratch/keys"
-  source=blowfish://127.0.0.1:$blowfish_port
-  members=(--member "$source")
-  for i in 1 2; do
-    start start_blowfish "$scratch/fast$i" --copy-from "$source" --memory-budget 1GiB
-    redis-cli -p "$blowfish_port" LAYERS 0 SET 6 >/dev/null
-    await 60 "the layers of a member are full" layers_rest "$blowfish_port"
-    members+=(--member "blowfish://127.0.0.1:$blowfish_port")
+  local fast=() i
+  ((quick == 0)) || reads_mib=2 reads_clients=1,16,64 reads_options=(--warm-up 200ms --measure 500ms)
+  start_slow
+  for i in 1 2 3; do
+    start start_blowfish "$scratch/fast$i" --copy-from "blowfish://127.0.0.1:$slow_port" \
+      --memory-budget 1GiB
+    order_layers "$blowfish_port" 1 "$reads_layers"
+    await 60 "the layers of a member are full" layers_are_full "$blowfish_port" "$reads_layers"
+    fast+=("$blowfish_port")
   done
   say "reads: $(wc -l <"$scratch/keys") keys, $rounds rounds"
-  "$bin/member-reads" "${members[@]}" --keys "$scratch/keys" --clients "$reads_clients" \
-    --rounds "$rounds" >"$scratch/reads.runs"
-  report members-reads reads "{mib: $reads_mib, aim: 1.3, runs: ., ratios: read_ratios}" read_tables
+  reads_case "one is slow" '{from: 1.3}' "$slow_port" "${fast[@]:0:2}"
+  reads_case "all are equal" '{from: 0.9, to: 1.1}' "${fast[@]}"
+  report members-reads reads "{mib: $reads_mib, cases: map(. + {ratios: read_ratios})}" read_tables
 }
 
-layers_rest() { redis-cli -p "$1" INFO shards | grep -q 'filling=0'; }
-all_compressed() { # PORT
-  redis-cli -p "$1" INFO shards | tr ',:\r' '\n' |
-    awk -F= '$1 == "keys" { keys = $2 } $1 == "compressed_records" { records = $2 }
-             END { exit !(keys > 0 && keys == records) }'
+# start_slow: a server without memory for layers. Sets `slow_port`, and writes its keys to a file.
+start_slow() {
+  say "reads: filling a member with $reads_mib MiB"
+  start start_blowfish "$scratch/slow" --shards 1 --attributes "$attributes" --memory-budget 1GiB \
+    --freeze-bytes 1 --merge-bytes 1
+  "$bin/shard-data" --size "${reads_mib}MiB" --format keyed --out - |
+    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
+  await 600 "the data is compressed" compressed "$blowfish_port"
+  order_layers "$blowfish_port" 1 0 # the navigation may have added some
+  stop_servers
+  start start_blowfish "$scratch/slow" --memory-budget 1
+  slow_port=$blowfish_port
+  redis-cli -p "$slow_port" --scan >"$scratch/keys"
+}
+
+# reads_case NAME AIM PORT...: adds a line of JSON with what member-reads measures over these members.
+reads_case() {
+  local before after members=() port
+  for port in "${@:3}"; do members+=(--member "blowfish://127.0.0.1:$port"); done
+  say "reads: $1"
+  before=$(layers_of "${@:3}")
+  "$bin/member-reads" "${members[@]}" --keys "$scratch/keys" --clients "$reads_clients" \
+    --rounds "$rounds" "${reads_options[@]}" >"$scratch/case"
+  after=$(layers_of "${@:3}")
+  jq -cs --arg case "$1" --argjson before "$before" --argjson after "$after" \
+    '{$case, aim: '"$2"', layers: {$before, $after}, runs: .}' "$scratch/case" >>"$scratch/reads.runs"
+}
+
+# layers_of PORT...: the number of layers of each member, as a list in JSON. Fails if the slow member
+# has one, or if another lacks one.
+layers_of() {
+  local port layers=() number
+  for port in "$@"; do
+    number=$(info_total "$port" shards layers)
+    if [[ $port == "$slow_port" ]]; then
+      ((number == 0)) || complain "the slow member has $number layers" || return 1
+    else
+      layers_are_full "$port" "$reads_layers" || complain "a fast member has $number layers" || return 1
+    fi
+    layers+=("$number")
+  done
+  printf '%s\n' "${layers[@]}" | jq -cs .
 }

@@ -7,13 +7,15 @@
 #   stall       how long writes wait after one of three nodes fails
 #   transition  the rate of writes while the mode changes
 #   fill        a new member is filled with 1,000,000 states while clients write
-#   reads       gets from three blowfish-servers, one of which has no memory for layers
+#   reads       gets from three blowfish-servers, one of which has no memory for layers, and from three
+#               equal ones
 #
 #   --quick     one round instead of five, and 20,000 states: shows that all works
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures of rocksdb and redis to
-# bench/results/members.json, those of another part to members-PART.json, the tables to a .txt and a plot
-# to an .svg beside it. With --quick, or rocksdb or redis alone, they go to BIN_DIR/../members/ instead.
+# bench/results/members.json, those of another part to members-PART.json, and the tables to a .txt beside
+# it. stall, transition and fill have a plot in an .svg, too. With --quick, or rocksdb or redis alone, all
+# goes to BIN_DIR/../members/ instead.
 # README.md describes the method.
 set -euo pipefail
 
