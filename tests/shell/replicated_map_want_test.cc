@@ -225,7 +225,7 @@ TEST_CASE("reads join the shortest queue of the members' stores", "[replicated]"
   const auto busy = [&] { return world.stores[0]->reads() + world.stores[1]->reads(); };
   const std::size_t before = busy();
   for (int i = 0; i < 20; ++i) read();
-  CHECK(busy() == before);
+  CHECK(busy() - before <= 4);  // each is asked again after nine reads elsewhere
 }
 
 TEST_CASE("a member that stalls leaves, and only then is a write answered", "[replicated]") {
