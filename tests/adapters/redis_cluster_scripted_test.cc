@@ -175,7 +175,8 @@ class RepeatedFenceTest : public ScriptedClusterTest {
   std::unique_ptr<Store> store_;
 };
 
-TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot of each range") {
+TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot of each range",
+                 "[sequential]") {
   for (int repetition = 0; repetition < 3; ++repetition) {
     CHECK_FALSE(FenceNow(*store_, "s", 5));
     CHECK(TakeFences() == ranges_.size());
@@ -185,7 +186,8 @@ TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot
   CHECK(redis::SlotOf(FencesOf(nodes_[1]).back()) == 10000);
 }
 
-TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks all slots") {
+TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks all slots",
+                 "[sequential]") {
   CHECK_FALSE(FenceNow(*store_, "s", 6));
   CHECK(TakeFences() == kAll);
   CHECK_FALSE(FenceNow(*store_, "t", 6));
@@ -195,7 +197,8 @@ TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest,
-                 "redis cluster: after a repeated fence fails, the next one asks all slots") {
+                 "redis cluster: after a repeated fence fails, the next one asks all slots",
+                 "[sequential]") {
   struct Case {
     const char* answer;
     Errc outcome;
@@ -217,7 +220,8 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest,
-                 "redis cluster: after a node is away, the next fence asks all slots") {
+                 "redis cluster: after a node is away, the next fence asks all slots",
+                 "[sequential]") {
   nodes_[1].Follow(
       [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{.close = true}; });
   CHECK(FenceNow(*store_, "s", 5) == Errc::kTransient);
@@ -231,7 +235,8 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest,
-                 "redis cluster: a node that has lost its fences is given all of them again") {
+                 "redis cluster: a node that has lost its fences is given all of them again",
+                 "[sequential]") {
   nodes_[1].Follow(RedisScript({.fence = ":1\r\n", .slots = Slots()}));
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == ranges_.size() + kAll);
@@ -241,7 +246,8 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest,
-                 "redis cluster: after a slot has another owner, the next fence asks all slots") {
+                 "redis cluster: after a slot has another owner, the next fence asks all slots",
+                 "[sequential]") {
   // A failed read makes the store ask for the map, which is the same.
   const auto doubt = [&](const std::string& slots) {
     const std::size_t asked = MapsAskedFor();
@@ -261,7 +267,8 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest,
-                 "redis cluster: a slot that moves while it is fenced makes the next fence full") {
+                 "redis cluster: a slot that moves while it is fenced makes the next fence full",
+                 "[sequential]") {
   const std::string moved = "-MOVED 10000 127.0.0.1:" + std::to_string(nodes_[0].port()) + "\r\n";
   nodes_[1].Follow(RedisScript({.fence = moved, .slots = Slots()}));
   ranges_ = {{5000, 0}, {9999, 1}, {16383, 0}};

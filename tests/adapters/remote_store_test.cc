@@ -75,8 +75,8 @@ TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
   CHECK(ReadOne(*store, "k") == Found(*store, "2", {1, 2}));
 }
 
-TEMPLATE_TEST_CASE("to call again from the handler of a failed call takes no stack", "[remote]",
-                   STOUT_TEST_REMOTE_STORES) {
+TEMPLATE_TEST_CASE("to call again from the handler of a failed call takes no stack",
+                   "[remote][sequential]", STOUT_TEST_REMOTE_STORES) {
   TestType test;
   const auto store = test.Open();
   test.server().Kill();

@@ -47,7 +47,8 @@ TEST_CASE("layers come and go while clients read") {
   CHECK(client.Do({"LAYERS", "1"}) == "-ERR no such shard; they are numbered from 0 to 0");
 }
 
-TEST_CASE("a shard that is busy with texts in blocks gets layers, and answers right") {
+TEST_CASE("a shard that is busy with texts in blocks gets layers, and answers right",
+          "[sequential]") {
   const BlowfishServer server(1, kRestless);
   RespClient client(server.port());
   constexpr std::size_t kTexts = 24;

@@ -44,7 +44,7 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
     REQUIRE_FALSE(violation);
     return;
   }
-  const std::uint64_t seeds = test::Rounds("STOUT_SEEDS", 150);
+  const std::uint64_t seeds = test::Rounds("STOUT_SEEDS", 100);
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     if (const auto violation = RunSeed(seed, Mistake::kNone, false, counts)) FAIL(*violation);
   }
