@@ -447,7 +447,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: options that only a program can give a
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it says it takes",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const BlowfishServer server(2);
   const auto store = OpenUrl(server.Url());
   const StoreTraits& traits = store->traits();
@@ -478,7 +478,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a server takes the batches that it say
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a larger one is not",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const std::string option = GENERATE(as<std::string>(), "1KiB", "1MiB", "64MiB");
   CAPTURE(option);
   const BlowfishServer server(2, {"--max-value", option, "--merge-bytes", "64GiB"});
@@ -501,7 +501,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a l
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a call that needs a damaged shard is kCorrupt, as logged",
-                 "[sequential]") {
+                 "[not_tsan]") {
   BlowfishServer server(2);
   server.Kill();
   const std::string shard = server.DataDirectory() + "/shard-0001";

@@ -153,7 +153,7 @@ TEST_CASE_METHOD(LocksTest, "postgres: rows known as locked hold one connection 
 }
 
 TEST_CASE_METHOD(LocksTest, "postgres: an unknown SQLSTATE that repeats for one row refuses it",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const bool pooled = GENERATE(false, true);
   const bool alone = GENERATE(false, true);
   CAPTURE(pooled, alone);

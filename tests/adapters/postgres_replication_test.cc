@@ -145,7 +145,7 @@ TEST_CASE_METHOD(ReplicationTest, "postgres: server processes that time out do n
 }
 
 TEST_CASE_METHOD(ReplicationTest, "postgres: only a former process of the store itself is ended",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const auto store = Open("timeout=200ms&connections=1&read_connections=1");
   const auto other = Open("timeout=60s&connections=1&read_connections=1");
   REQUIRE(WriteAtLast(*other, Batch(1, {Put("l", "1", 1)})) == WriteResult{});

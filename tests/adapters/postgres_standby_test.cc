@@ -46,7 +46,7 @@ StoredState ReadAtLast(Store& store, const std::string& key) {
 }  // namespace
 
 TEST_CASE_METHOD(StoreOpener, "postgres: a standby answers no read while its primary is away",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const bool pooled = GENERATE(false, true);
   CAPTURE(pooled);
   PostgresServer primary;
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(StoreOpener, "postgres: a standby answers no read while its pri
 }
 
 TEST_CASE_METHOD(StoreOpener, "postgres: a store recovers once its server is a primary again",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const std::string target = GENERATE("", "&target_session_attrs=any", "pooled");
   CAPTURE(target);
   PostgresServer server;

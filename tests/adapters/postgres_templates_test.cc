@@ -106,7 +106,7 @@ TEST_CASE_METHOD(PostgresTest, "postgres: statements that do not fit are refused
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: templates that keep another value are refused",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const bool pooled = GENERATE(false, true);
   CAPTURE(pooled);
   const int port = PortOf(pooled);

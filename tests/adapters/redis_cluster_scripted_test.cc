@@ -176,7 +176,7 @@ class RepeatedFenceTest : public ScriptedClusterTest {
 };
 
 TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot of each range",
-                 "[sequential]") {
+                 "[not_tsan]") {
   for (int repetition = 0; repetition < 3; ++repetition) {
     CHECK_FALSE(FenceNow(*store_, "s", 5));
     CHECK(TakeFences() == ranges_.size());
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a repeated fence asks a slot
 }
 
 TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks all slots",
-                 "[sequential]") {
+                 "[not_tsan]") {
   CHECK_FALSE(FenceNow(*store_, "s", 6));
   CHECK(TakeFences() == kAll);
   CHECK_FALSE(FenceNow(*store_, "t", 6));
@@ -198,7 +198,7 @@ TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks
 
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: after a repeated fence fails, the next one asks all slots",
-                 "[sequential]") {
+                 "[not_tsan]") {
   struct Case {
     const char* answer;
     Errc outcome;
@@ -221,7 +221,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: after a node is away, the next fence asks all slots",
-                 "[sequential]") {
+                 "[not_tsan]") {
   nodes_[1].Follow(
       [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{.close = true}; });
   CHECK(FenceNow(*store_, "s", 5) == Errc::kTransient);
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: a node that has lost its fences is given all of them again",
-                 "[sequential]") {
+                 "[not_tsan]") {
   nodes_[1].Follow(RedisScript({.fence = ":1\r\n", .slots = Slots()}));
   CHECK_FALSE(FenceNow(*store_, "s", 5));
   CHECK(TakeFences() == ranges_.size() + kAll);
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: after a slot has another owner, the next fence asks all slots",
-                 "[sequential]") {
+                 "[not_tsan]") {
   // A failed read makes the store ask for the map, which is the same.
   const auto doubt = [&](const std::string& slots) {
     const std::size_t asked = MapsAskedFor();
@@ -268,7 +268,7 @@ TEST_CASE_METHOD(RepeatedFenceTest,
 
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: a slot that moves while it is fenced makes the next fence full",
-                 "[sequential]") {
+                 "[not_tsan]") {
   const std::string moved = "-MOVED 10000 127.0.0.1:" + std::to_string(nodes_[0].port()) + "\r\n";
   nodes_[1].Follow(RedisScript({.fence = moved, .slots = Slots()}));
   ranges_ = {{5000, 0}, {9999, 1}, {16383, 0}};

@@ -76,7 +76,7 @@ TEMPLATE_TEST_CASE("a server that is killed and started again", "[remote]",
 }
 
 TEMPLATE_TEST_CASE("to call again from the handler of a failed call takes no stack",
-                   "[remote][sequential]", STOUT_TEST_REMOTE_STORES) {
+                   "[remote][not_tsan]", STOUT_TEST_REMOTE_STORES) {
   TestType test;
   const auto store = test.Open();
   test.server().Kill();

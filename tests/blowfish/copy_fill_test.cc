@@ -133,7 +133,7 @@ TEST_CASE("a fill of a copied store copies the states that it lacks, and no othe
   CHECK(deployment.StatesOf(2) == deployment.StatesOf(0));
 }
 
-TEST_CASE("a copy does not pass as the store of the member whose place it takes", "[sequential]") {
+TEST_CASE("a copy does not pass as the store of the member whose place it takes", "[not_tsan]") {
   Deployment deployment;
   auto server = deployment.MakeServer(true);  // while all members are in
   CHECK_FALSE(deployment.Put("key1", "after the copy"));

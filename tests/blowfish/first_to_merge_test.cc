@@ -125,7 +125,8 @@ class Files {
 
 TEST_CASE("files stay few, and merges write little, in a shard that grows",
           "[first_to_merge][long]") {
-  const auto seed = GENERATE(range<std::uint64_t>(1, 1 + stout::test::Rounds("STOUT_SEEDS", 3)));
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 300) / 100;  // seconds for each
+  const auto seed = GENERATE_COPY(range<std::uint64_t>(1, 1 + seeds));
   Files files(seed, 1'000'000);
   for (int turn = 0; turn < 200; ++turn) {
     files.Turn();

@@ -171,7 +171,7 @@ TEST_CASE("a directory with another number of shards has the same content", "[re
 }
 
 TEST_CASE("a reshard that was stopped goes on, and the directory is not served meanwhile",
-          "[reshard][sequential]") {
+          "[reshard][not_tsan]") {
   Sharded sharded(1, 2, 4000);
   int pages = 0;
   std::uint64_t copied = 0;

@@ -218,7 +218,7 @@ TEST_CASE("the files of a copy stay until its connection ends, although merges r
   CHECK(directories() == 0);
 }
 
-TEST_CASE("a copy that is stopped in the middle is not served, and is made again", "[sequential]") {
+TEST_CASE("a copy that is stopped in the middle is not served, and is made again", "[not_tsan]") {
   BlowfishServer source(kSourceShards, kSmallMerges);
   const Records records = FillSource(source.port(), "k", 3000, 300);
   AwaitCompressed(source.port());

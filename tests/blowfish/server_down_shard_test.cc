@@ -106,7 +106,7 @@ void Damage(const fs::path& directory, const std::string& end) {
 }
 
 TEST_CASE("a damaged shard is down, the others serve, and once it is restored it serves again",
-          "[sequential]") {
+          "[not_tsan]") {
   LoadedServer server;
   const fs::path path = server.damaged();
   const TempDirectory away;

@@ -48,7 +48,7 @@ TEST_CASE("layers come and go while clients read") {
 }
 
 TEST_CASE("a shard that is busy with texts in blocks gets layers, and answers right",
-          "[sequential]") {
+          "[not_tsan]") {
   const BlowfishServer server(1, kRestless);
   RespClient client(server.port());
   constexpr std::size_t kTexts = 24;

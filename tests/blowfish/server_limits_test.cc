@@ -106,7 +106,7 @@ TEST_CASE("what is too much is refused, and others are served") {
 // size, and of a byte more, by each command that writes, with small and large options. The long
 // form adds the largest option, STOUT_MAX_VALUE=256MiB, which takes seconds and gigabytes.
 TEST_CASE("a value of --max-value is written and read, and a larger one is refused by its name",
-          "[long][sequential]") {
+          "[long][not_tsan]") {
   std::vector<std::string> options = {"1KiB", "1MiB", "64MiB"};
   if (const char* const more = std::getenv("STOUT_MAX_VALUE")) options.emplace_back(more);
   for (const std::string& option : options) {

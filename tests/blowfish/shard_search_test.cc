@@ -205,7 +205,7 @@ class SearchedShard {
   std::set<std::string> ever_;
 };
 
-TEST_CASE("a search in parts finds what matched all the time", "[shard][sequential]") {
+TEST_CASE("a search in parts finds what matched all the time", "[shard][not_tsan]") {
   const std::uint64_t seed = GENERATE(range(1, 5));
   CAPTURE(seed);
   SearchedShard shard(seed);
@@ -220,7 +220,7 @@ TEST_CASE("a search in parts finds what matched all the time", "[shard][sequenti
 }
 
 // In some rounds more records are hidden than match, in some fewer, and in some none.
-TEST_CASE("a count in parts is that of a brute-force model", "[shard][sequential][long]") {
+TEST_CASE("a count in parts is that of a brute-force model", "[shard][not_tsan][long]") {
   const std::uint64_t seed =
       GENERATE(range(std::uint64_t{1}, 1 + stout::test::Rounds("STOUT_SEARCH_ROUNDS", 3)));
   CAPTURE(seed);
@@ -290,7 +290,7 @@ TEST_CASE("a search of much that is in the log's table finds what matched all th
 }
 
 TEST_CASE("a search for what more keys have than are listed finds what matched all the time",
-          "[shard][sequential]") {
+          "[shard][not_tsan]") {
   const std::uint64_t seed = GENERATE(range(1, 4));
   CAPTURE(seed);
   SearchedShard shard(seed, ShardSearch::kMostListed + 1000);
@@ -335,7 +335,7 @@ TEST_CASE("a search ends when its visitor has enough, and of what is not there a
   CHECK(test::Search(opened.shard(), {.text = "blue"}).empty());
 }
 
-TEST_CASE("a part of a search is short where values are long", "[sequential]") {
+TEST_CASE("a part of a search is short where values are long", "[not_tsan]") {
   OpenedShard opened{Schema::Make({"colour", "rest"}, '|').value()};
   opened.options.compaction = {};
   const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);

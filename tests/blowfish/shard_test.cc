@@ -112,8 +112,7 @@ void CheckSearches(SplitMix64& random, Shard& shard, const Model& model, const R
   }
 }
 
-TEST_CASE("a shard has what was written, through freezes, merges and starts",
-          "[shard][sequential]") {
+TEST_CASE("a shard has what was written, through freezes, merges and starts", "[shard][not_tsan]") {
   const std::uint64_t seed = GENERATE(range(1, 30));
   CAPTURE(seed);
   SplitMix64 random(seed);

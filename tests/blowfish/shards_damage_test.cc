@@ -224,7 +224,7 @@ TEST_CASE("a start without one of its files has its shard down, or has all keys"
 }
 
 TEST_CASE("a start with a file that is damaged or cut off has its shard down, or has all keys",
-          "[long][sequential]") {
+          "[long][not_tsan]") {
   const Content content;
   const std::vector<fs::path> files = content.Files();
   const std::uint64_t seed = stout::test::Rounds("STOUT_DAMAGE_SEED", 5);

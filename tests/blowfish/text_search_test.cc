@@ -126,7 +126,7 @@ class TextShard {
 };
 
 TEST_CASE("searches of a shard with a text index find what brute force finds",
-          "[shard][sequential]") {
+          "[shard][not_tsan]") {
   const std::uint64_t seed = GENERATE(range(1, 13));
   CAPTURE(seed);
   SplitMix64 random(seed);
@@ -166,7 +166,7 @@ std::size_t PartsOf(const Shard& shard, const LogQuery& query, std::size_t match
 }
 
 TEST_CASE("a rare substring is found in a few parts if there is a text index",
-          "[shard][sequential]") {
+          "[shard][not_tsan]") {
   const bool text_index = GENERATE(true, false);
   OpenedShard opened{Schema::Make({"name", "rest"}, '|').value(), text_index};
   opened.options.compaction = {};

@@ -145,7 +145,7 @@ TEST_CASE_METHOD(MembersTest, "documents outlive a server, and all stores but on
 
 // ThreadSanitizer keeps back a signal that meets a thread which waits for a future.
 TEST_CASE_METHOD(MembersTest, "a server that ends hands its documents over",
-                 "[docstore][members][sequential]") {
+                 "[docstore][members][not_tsan]") {
   REQUIRE(AwaitMembers(kStores));
   ChaosClient client(0, 1, ports(), kDocuments);
   for (int i = 0; i < 100; ++i) (void)client.Step();

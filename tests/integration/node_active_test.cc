@@ -40,7 +40,7 @@ bool AllShow(MemberNodes& nodes, const std::string& key, const std::string& repl
 }
 
 TEST_CASE("nodes that are cut apart write the same keys, and become equal",
-          "[node][members][active][sequential]") {
+          "[node][members][active][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "10s"});
   const auto ports = nodes.ports();
   REQUIRE(MemberNodes::Ask(ports[0], {"SET", SharedKey(0), "before"}) == "+OK");
@@ -74,7 +74,7 @@ TEST_CASE("nodes that are cut apart write the same keys, and become equal",
 }
 
 TEST_CASE("what a node had not sent when it was killed is not lost with its datalet back",
-          "[node][members][active][sequential]") {
+          "[node][members][active][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "3s"});
   REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
   const int port = nodes.ports()[0];

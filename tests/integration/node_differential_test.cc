@@ -285,7 +285,7 @@ TEST_CASE("each command of a node is compared with redis, or there is a reason n
 }
 
 TEST_CASE("a node over memory answers a stream of commands as redis does",
-          "[node][differential][long][sequential]") {
+          "[node][differential][long][not_tsan]") {
   CompareWithRedis("memory:", Rounds("STOUT_SEEDS", 30));
 }
 
@@ -298,7 +298,7 @@ TEST_CASE("a node over RocksDB answers a stream of commands as redis does",
 
 // Also with the commands that a node does not have yet.
 TEST_CASE("two redis servers answer a stream of commands alike",
-          "[node][differential][long][sequential]") {
+          "[node][differential][long][not_tsan]") {
   const RedisServer one(kRedisSettings);
   const RedisServer other(kRedisSettings);
   std::set<std::string_view> all;

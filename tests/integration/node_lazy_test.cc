@@ -27,7 +27,7 @@ std::size_t Count(const std::string& text, const std::string& word) {
 }
 
 TEST_CASE("a lazy PostgreSQL and a lazy Redis follow a node, also after a restart under load",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   constexpr std::size_t kRanges = 4;
   constexpr int kKeys = 200;
   PostgresServer postgres;
@@ -101,7 +101,7 @@ TEST_CASE("a lazy PostgreSQL and a lazy Redis follow a node, also after a restar
   }));
 }
 
-TEST_CASE("the only datalet that is in cannot become lazy", "[node][members][sequential]") {
+TEST_CASE("the only datalet that is in cannot become lazy", "[node][members][not_tsan]") {
   const RedisServer redis;
   const NodeServer node("", {"--join", "in-process:", "--ranges", "1", "--datalet", redis.Url()});
   RespClient client(node.port());

@@ -24,7 +24,7 @@ std::string KeyOwnedBy(const MemberNodes& nodes, std::size_t node) {
 }
 
 TEST_CASE("a relaxed read needs no owner, and other commands of its connection do",
-          "[node][members][levels][sequential]") {
+          "[node][members][levels][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "8s"});
   const std::string key = KeyOwnedBy(nodes, 0);
   const std::string other = KeyOwnedBy(nodes, 2);
@@ -51,7 +51,7 @@ TEST_CASE("a relaxed read needs no owner, and other commands of its connection d
 }
 
 TEST_CASE("the levels of a connection are read, shown and reset",
-          "[node][members][levels][sequential]") {
+          "[node][members][levels][not_tsan]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   const auto level = [&](std::vector<std::string> words) {
@@ -113,7 +113,7 @@ TEST_CASE("the levels of a connection are read, shown and reset",
 }
 
 TEST_CASE("a write at a level is refused while fewer members are in",
-          "[node][members][levels][sequential]") {
+          "[node][members][levels][not_tsan]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[1]);
   const std::string near = KeyOwnedBy(nodes, 1);
@@ -137,7 +137,7 @@ TEST_CASE("a write at a level is refused while fewer members are in",
 }
 
 TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lags",
-          "[node][members][levels][sequential]") {
+          "[node][members][levels][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
   REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
   const std::string key = KeyOwnedBy(nodes, 0);
@@ -169,7 +169,7 @@ TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lag
 }
 
 TEST_CASE("a causal read shows what its client has seen, and members answer it once they have that",
-          "[node][members][levels][sequential]") {
+          "[node][members][levels][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
   REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
   const std::string key = KeyOwnedBy(nodes, 0);

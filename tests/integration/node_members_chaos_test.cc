@@ -38,7 +38,7 @@ using Step = FaultSchedule::Step;
 constexpr char kTimeouts[] = "timeout=1s&connect_timeout=1s";
 
 TEST_CASE("a range has datalets of four kinds, and outlives two of them",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   RedisServer redis({"--appendonly", "no"});
   PostgresServer postgres;
   BlowfishServer blowfish(2);
@@ -173,7 +173,7 @@ void CheckChaos(const std::string& name, MemberNodes& nodes,
 }
 
 TEST_CASE("nodes with datalets of their own stay linearizable under faults that overlap",
-          "[node][members][sequential][long]") {
+          "[node][members][not_tsan][long]") {
   MemberNodes nodes;
   CheckChaos("own", nodes, [&](FaultSchedule& schedule) {
     AddFaults(nodes, {"full disk", "restart empty"}, LosingFaults(), schedule);
@@ -181,7 +181,7 @@ TEST_CASE("nodes with datalets of their own stay linearizable under faults that 
 }
 
 TEST_CASE("nodes with databases as members stay linearizable under faults that overlap",
-          "[node][members][sequential][long]") {
+          "[node][members][not_tsan][long]") {
   RedisServer redis;
   PostgresServer postgres;
   BlowfishServer blowfish(2);

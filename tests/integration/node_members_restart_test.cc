@@ -20,7 +20,7 @@ const std::vector<std::string> kSnapshots = {"--appendonly", "no"};
 constexpr char kWatched[] = "timeout=1s&connect_timeout=1s&detect_loss=true";
 
 TEST_CASE("a member with older data does not count, although its loss was not seen",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   const bool both = GENERATE(false, true);
   CAPTURE(both);
   RedisServer first(kSnapshots);

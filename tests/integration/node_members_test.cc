@@ -60,7 +60,7 @@ TEST_CASE("every key is right through every node, whichever node owns it", "[nod
 }
 
 TEST_CASE("a client of Redis Cluster is told the owners of ranges with members",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   REQUIRE(client.Do({"CLUSTER", "SLOTS"}).starts_with("["));
@@ -78,7 +78,7 @@ TEST_CASE("a client of Redis Cluster is told the owners of ranges with members",
   CHECK(owners.size() > 1);
 }
 
-TEST_CASE("an owner that is killed loses no write", "[node][members][sequential]") {
+TEST_CASE("an owner that is killed loses no write", "[node][members][not_tsan]") {
   MemberNodes nodes;
   CheckRun(RunUnderLoad(nodes, "owner-killed", [&](const LoadThreads& load) {
     REQUIRE_FALSE(nodes.view().RangesOf(nodes.address(0)).empty());
@@ -94,7 +94,7 @@ TEST_CASE("an owner that is killed loses no write", "[node][members][sequential]
 }
 
 TEST_CASE("a member that stands still leaves, and is filled when it goes on",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes;
   CheckRun(RunUnderLoad(nodes, "member-stopped", [&](const LoadThreads& load) {
     nodes.program(1).Signal(SIGSTOP);
@@ -107,7 +107,7 @@ TEST_CASE("a member that stands still leaves, and is filled when it goes on",
 }
 
 TEST_CASE("an owner that stands still for less than its lease drops no member",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "4s"});
   CheckRun(RunUnderLoad(nodes, "owner-stopped", [&](const LoadThreads& load) {
     const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
@@ -130,7 +130,7 @@ TEST_CASE("an owner that stands still for less than its lease drops no member",
 }
 
 TEST_CASE("a node that comes back is filled, and then has all by itself",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
 #ifdef STOUT_HAS_ROCKSDB
   const bool wiped = GENERATE(false, true);
 #else
@@ -160,7 +160,7 @@ TEST_CASE("a node that comes back is filled, and then has all by itself",
 }
 
 TEST_CASE("clients do not notice that etcd pauses for less than the ttl",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "6s", .member_timeout = "5s"});
   const MemberRun run = RunUnderLoad(nodes, "etcd-paused", [&](const LoadThreads& load) {
     nodes.etcd().Signal(SIGSTOP);
@@ -174,7 +174,7 @@ TEST_CASE("clients do not notice that etcd pauses for less than the ttl",
 }
 
 TEST_CASE("writes do not wait for a node that has ended as it should",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "3s", .member_timeout = "20s"});
   nodes.program(2).Signal(SIGTERM);
   REQUIRE(Eventually([&] { return !nodes.program(2).Running(); }));
@@ -185,7 +185,7 @@ TEST_CASE("writes do not wait for a node that has ended as it should",
 }
 
 TEST_CASE("a node that others cannot reach leaves, and is filled later",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes;
   CheckRun(RunUnderLoad(nodes, "cut", [&](const LoadThreads& load) {
     nodes.way_to(2).Behave({.refuse = true});
@@ -200,7 +200,7 @@ TEST_CASE("a node that others cannot reach leaves, and is filled later",
 
 #ifdef STOUT_HAS_ROCKSDB
 TEST_CASE("a member whose disk is full leaves, and is filled when there is room again",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes;
   CheckRun(RunUnderLoad(nodes, "full", [&](const LoadThreads& load) {
     nodes.program(0).FillDisk(true);
@@ -231,7 +231,7 @@ TEST_CASE("the mode changes under load, and no request is refused", "[node][memb
 }
 
 TEST_CASE("writes are refused while fewer members are in than --min-in",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes({.min_in = 2});
   const int port = nodes.program(0).port();
   const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
@@ -251,7 +251,7 @@ TEST_CASE("writes are refused while fewer members are in than --min-in",
 
 #ifdef STOUT_HAS_ROCKSDB
 TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is asked to",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   const bool wiped = GENERATE(false, true);
   CAPTURE(wiped);
   MemberNodes nodes;
@@ -282,7 +282,7 @@ TEST_CASE("STOUT.FORCE goes on with what a member has, and only where it is aske
 #endif
 
 TEST_CASE("a datalet that is removed while others lack its data still serves nodes that restart",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   RedisServer redis;
   MemberNodes nodes({.datalets = {"memory:", "memory:", redis.Url("timeout=1s")}});
   std::string id;
@@ -350,7 +350,7 @@ class Recorder {
 // Goal: the checks above would see a lost write. Method: an owner dies with a write that it could
 // not send to the other members. ms+ec has answered it, ms+sc has not.
 TEST_CASE("a write that only the dead owner had is lost in ms+ec, which is found out",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   const bool weak = GENERATE(true, false);
   CAPTURE(weak);
   MemberNodes nodes({.member_timeout = "6s"});

@@ -80,7 +80,7 @@ TEST_CASE("ranges are moved under load, stay there, and come back", "[node][memb
 }
 
 TEST_CASE("a node that was killed gets the ranges back that were moved to it",
-          "[node][members][sequential]") {
+          "[node][members][not_tsan]") {
   MemberNodes nodes;
   CheckRun(RunUnderLoad(nodes, "moved-killed", [&](const LoadThreads& load) {
     Moving moving(nodes);
@@ -109,7 +109,7 @@ TEST_CASE("a node that was killed gets the ranges back that were moved to it",
   }));
 }
 
-TEST_CASE("STOUT.MOVE refuses what is no range and no node", "[node][members][sequential]") {
+TEST_CASE("STOUT.MOVE refuses what is no range and no node", "[node][members][not_tsan]") {
   MemberNodes nodes;
   const auto move = [&](const std::string& range, const std::string& owner) {
     return MemberNodes::Ask(nodes.ports()[0], {"STOUT.MOVE", range, owner});

@@ -127,7 +127,7 @@ TEST_CASE("tables have keys of their own, through every node", "[node][members][
   CHECK(nodes.Fault().empty());
 }
 
-TEST_CASE("a connection uses one table at a time", "[node][members][tables][sequential]") {
+TEST_CASE("a connection uses one table at a time", "[node][members][tables][not_tsan]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   REQUIRE(Create(nodes, "orders") == "+OK");
@@ -183,7 +183,7 @@ TEST_CASE("a connection uses one table at a time", "[node][members][tables][sequ
 }
 
 TEST_CASE("a table that is dropped and created again has no old keys",
-          "[node][members][tables][sequential]") {
+          "[node][members][tables][not_tsan]") {
   MemberNodes nodes;
   RespClient client(nodes.ports()[0]);
   REQUIRE(Create(nodes, "orders") == "+OK");
@@ -223,7 +223,7 @@ TEST_CASE("a table that is dropped and created again has no old keys",
 }
 
 TEST_CASE("a table whose DROP was begun stays until it is dropped",
-          "[node][members][tables][sequential]") {
+          "[node][members][tables][not_tsan]") {
   MemberNodes nodes;
   REQUIRE(Create(nodes, "orders") == "+OK");
   const auto clients = UsingAll(nodes, "orders");
@@ -252,7 +252,7 @@ TEST_CASE("a table whose DROP was begun stays until it is dropped",
   CHECK(nodes.Await([&] { return nodes.view().records().tables.empty(); }));
 }
 
-TEST_CASE("a table has members of different kinds", "[node][members][tables][sequential]") {
+TEST_CASE("a table has members of different kinds", "[node][members][tables][not_tsan]") {
   RedisServer redis;
   PostgresServer postgres;
   MemberNodes nodes({.datalets = {"memory:", redis.Url(), postgres.Url()}});
@@ -277,8 +277,7 @@ TEST_CASE("a table has members of different kinds", "[node][members][tables][seq
 
 // Not under ThreadSanitizer, which keeps back a signal that meets a thread which waits for a
 // future.
-TEST_CASE("tables survive a killed owner, each linearizable",
-          "[node][members][tables][sequential]") {
+TEST_CASE("tables survive a killed owner, each linearizable", "[node][members][tables][not_tsan]") {
   MemberNodes nodes;
   REQUIRE(Create(nodes, "orders") == "+OK");
   ChaosProtocol protocol = kRespProtocol;

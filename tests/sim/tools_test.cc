@@ -105,7 +105,7 @@ constexpr const char* kTiny = R"({
 
 // --- The oracle ----------------------------------------------------------------------------------
 
-TEST_CASE("the best interval of one server is where theory puts it", "[oracle][sequential]") {
+TEST_CASE("the best interval of one server is where theory puts it", "[oracle][not_tsan]") {
   // One client in a cycle T: n = 1 + rate T items take a + b n, so T >= (a + b) / (1 - rate b). The
   // noise of n keeps the best T a little above.
   const Scenario scenario{
@@ -127,7 +127,7 @@ TEST_CASE("the best interval of one server is where theory puts it", "[oracle][s
   }
 }
 
-TEST_CASE("the best interval of many servers follows the square root law", "[oracle][sequential]") {
+TEST_CASE("the best interval of many servers follows the square root law", "[oracle][not_tsan]") {
   // At the optimum of M/D/1 the store's utilisation is near 1 - (1-rho) / sqrt(N (1-rho)). Natural
   // batching, whose queue holds a batch of every server, is twice as slow.
   const Scenario scenario{
@@ -147,7 +147,7 @@ TEST_CASE("the best interval of many servers follows the square root law", "[ora
 }
 
 TEST_CASE("no neighbour of the best interval is better, however long its queue takes to settle",
-          "[oracle][sequential]") {
+          "[oracle][not_tsan]") {
   Scenario scenario;
   scenario.duration_s = 50;
   scenario.warmup_s = 20;
@@ -342,7 +342,7 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
 }
 
 TEST_CASE("replication compares its designs, and writes the same file for a seed",
-          "[command][sequential]") {
+          "[command][not_tsan]") {
   const Scratch scratch;
   const std::string file = scratch.File("replication.json");
   const std::vector<std::string> words = {"replication", "--memory", "--loads", "5",
