@@ -4,8 +4,8 @@ include "members";
 
 def middle_of(f): map(f) | middle;
 
-# Of the runs of one choice, with different numbers of clients: the fewest clients with which it answers
-# at least 95 % of its most.
+# The input is the runs of one choice with different numbers of clients. The knee has the fewest clients
+# of those that get at least 95 % of the most answers.
 def knee: (map(.rate_per_s) | max * .95) as $enough | map(select(.rate_per_s >= $enough)) | min_by(.clients);
 
 # A line for each round of a case. The limit is the p99 of random choice at its knee. The ratio compares
@@ -34,7 +34,7 @@ def alone_table:
        | [($i + 1 | tostring), ($layers[$i] | tostring), ($runs | min_by(.clients) | .rate_per_s | grouped),
           ($knee.rate_per_s | grouped), ($knee.clients | tostring), ($knee.p99_us | short)]] | markdown;
 
-# Of runs: reads per batch over all members, and the share of the reads that each member gets.
+# The input is runs. Reads per batch over all members, and the share of the reads that each member gets.
 def per_batch: (map(.reads | add) | add) / (map(.batches | add) | add);
 def shares: (map(.reads) | transpose | map(add)) | add as $all | map(. * 100 / $all | round | tostring) | join(", ");
 

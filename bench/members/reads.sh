@@ -11,33 +11,33 @@ reads_layers=8 # all that 15 attributes have, so that the navigation adds none
 measure_reads() {
   local fast=() i
   ((quick == 0)) || reads_mib=2 reads_clients=1,16,64 reads_options=(--warm-up 200ms --measure 500ms)
-  start_slow
+  start_bare
   for i in 1 2 3; do
-    start start_blowfish "$scratch/fast$i" --copy-from "blowfish://127.0.0.1:$slow_port" \
+    start start_blowfish "$scratch/fast$i" --copy-from "blowfish://127.0.0.1:$bare_port" \
       --memory-budget 1GiB
     order_layers "$blowfish_port" 1 "$reads_layers"
     await 60 "the layers of a member are full" layers_are_full "$blowfish_port" "$reads_layers"
     fast+=("$blowfish_port")
   done
   say "reads: $(wc -l <"$scratch/keys") keys, $rounds rounds"
-  reads_case "one is slow" '{from: 1.3}' "$slow_port" "${fast[@]:0:2}"
+  reads_case "one has no layers" '{from: 1.3}' "$bare_port" "${fast[@]:0:2}"
   reads_case "all are equal" '{from: 0.9, to: 1.1}' "${fast[@]}"
   report members-reads reads "{mib: $reads_mib, cases: map(. + {ratios: read_ratios})}" read_tables
 }
 
-# start_slow: a server without memory for layers. Sets `slow_port`, and writes its keys to a file.
-start_slow() {
+# start_bare: a server without memory for layers. Sets `bare_port`, and writes its keys to a file.
+start_bare() {
   say "reads: filling a member with $reads_mib MiB"
-  start start_blowfish "$scratch/slow" --shards 1 --attributes "$attributes" --memory-budget 1GiB \
+  start start_blowfish "$scratch/bare" --shards 1 --attributes "$attributes" --memory-budget 1GiB \
     --freeze-bytes 1 --merge-bytes 1
   "$bin/shard-data" --size "${reads_mib}MiB" --format keyed --out - |
     "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet -
   await 600 "the data is compressed" compressed "$blowfish_port"
   order_layers "$blowfish_port" 1 0 # the navigation may have added some
   stop_servers
-  start start_blowfish "$scratch/slow" --memory-budget 1
-  slow_port=$blowfish_port
-  redis-cli -p "$slow_port" --scan >"$scratch/keys"
+  start start_blowfish "$scratch/bare" --memory-budget 1
+  bare_port=$blowfish_port
+  redis-cli -p "$bare_port" --scan >"$scratch/keys"
 }
 
 # reads_case NAME AIM PORT...: adds a line of JSON with what member-reads measures over these members.
@@ -53,14 +53,14 @@ reads_case() {
     '{$case, aim: '"$2"', layers: {$before, $after}, runs: .}' "$scratch/case" >>"$scratch/reads.runs"
 }
 
-# layers_of PORT...: the number of layers of each member, as a list in JSON. Fails if the slow member
+# layers_of PORT...: the number of layers of each member, as a list in JSON. Fails if the member without layers
 # has one, or if another lacks one.
 layers_of() {
   local port layers=() number
   for port in "$@"; do
     number=$(info_total "$port" shards layers)
-    if [[ $port == "$slow_port" ]]; then
-      ((number == 0)) || complain "the slow member has $number layers" || return 1
+    if [[ $port == "$bare_port" ]]; then
+      ((number == 0)) || complain "the member without layers has $number layers" || return 1
     else
       layers_are_full "$port" "$reads_layers" || complain "a fast member has $number layers" || return 1
     fi
