@@ -128,7 +128,7 @@ TEST_CASE("a read asks another member if its own leaves", "[reads]") {
         std::vector<reads::Done>{{1, Errc::kDeadline, false, {}}});
 }
 
-TEST_CASE("in a shared range the newest state of those that answer counts", "[reads]") {
+TEST_CASE("in a shared range the newest state of all members counts", "[reads]") {
   TwoMembers world(5, 4);
   world.reads.Read("k", 1, false);
   const auto asked = world.reads.TakeEffects();
@@ -140,7 +140,7 @@ TEST_CASE("in a shared range the newest state of those that answer counts", "[re
     CHECK(world.reads.TakeEffects().done ==
           std::vector<reads::Done>{{1, Errc::kOk, false, Found("new", {4, 2})}});
   }
-  SECTION("one fails, first or last") {
+  SECTION("one is damaged, first or last") {
     const MemberIndex bad = GENERATE(MemberIndex{0}, MemberIndex{1});
     for (const reads::Fetch& fetch : asked.fetches) {
       const Errc errc = fetch.member == bad ? Errc::kCorrupt : Errc::kOk;
@@ -149,7 +149,13 @@ TEST_CASE("in a shared range the newest state of those that answer counts", "[re
     CHECK(world.reads.TakeEffects().done ==
           std::vector<reads::Done>{{1, Errc::kOk, false, Found("v", {4, 1})}});
   }
-  SECTION("all fail") {
+  SECTION("one may have a newer state") {
+    world.reads.OnFetched(asked.fetches[0].token, 0, Errc::kOk, Found("v", {4, 1}));
+    world.reads.OnFetched(asked.fetches[1].token, 1, Errc::kDeadline, {});
+    CHECK(world.reads.TakeEffects().done ==
+          std::vector<reads::Done>{{1, Errc::kDeadline, false, {}}});
+  }
+  SECTION("all are damaged") {
     for (const reads::Fetch& fetch : asked.fetches) {
       world.reads.OnFetched(fetch.token, fetch.member, Errc::kCorrupt, {});
     }

@@ -38,9 +38,10 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   const auto found = entries_.find(key->second);
   Entry& entry = found->second;
   if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
-  if (errc != Errc::kOk && !set_.shared()) return End(found, errc, false);
+  const bool damaged = set_.shared() && errc == Errc::kCorrupt;
+  if (errc != Errc::kOk && !damaged) return End(found, errc, false);
   entry.wanted &= ~MaskOf(member);
-  if (errc == Errc::kOk) {
+  if (!damaged) {
     entry.answered = true;
     entry.unsettled |= !set_.IsSettled(state.stamp);
     if (entry.newest.stamp == Stamp{} || state.stamp > entry.newest.stamp) {

@@ -66,7 +66,9 @@ struct Effects {
 /// overwrites a newer change.
 ///
 /// In a shared range each member may lack what others have. So a read asks all members that are in,
-/// and shows the newest state of those that answer.
+/// and shows the newest state. A member whose state is damaged counts for nothing, because no merge
+/// could get that state either. After any other error the read fails, because the member may have
+/// the newest state.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 class StrongReads {
@@ -96,7 +98,7 @@ class StrongReads {
     std::vector<FetchId> ids;
     FetchId token = 0;
     bool gathers = false;
-    bool answered = false;   // at least one member answered without an error
+    bool answered = false;   // at least one member has shown its state
     bool unsettled = false;  // at least one answer is not settled
     MemberMask wanted = 0;   // members that have not answered
     StoredState newest;
