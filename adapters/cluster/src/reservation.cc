@@ -1,7 +1,6 @@
 #include "reservation.h"
 
 #include <algorithm>
-#include <random>
 
 #include "stout/core/hybrid_clock.h"
 
@@ -13,6 +12,9 @@ using internal::HybridClock;
 // A node that is cut off from the registry writes for this time at most. It is a third of the time
 // after which the members must be merged.
 constexpr std::uint64_t kAhead = 300'000'000;  // us
+// A change of the registry is done if the record already is as asked. So nodes that ask for the
+// same number at once must not ask for the same time.
+constexpr std::uint64_t kSpread = 1 << 24;  // us
 
 }  // namespace
 
@@ -23,7 +25,7 @@ void Reservation::Tick(const RegistryTable& records) {
     const std::uint64_t now = clock_->Present();
     if (asks_ || (own_ && own_->until >= now + kAhead / 2)) return;
     asked = own_ ? *own_ : Choose(records, now);
-    asked.until = std::max(now, asked.from) + kAhead;
+    asked.until = std::max(now, asked.from) + kAhead + random_() % kSpread;
     asks_ = true;
   }
   registry_.Change(ReserveVersions(asked.number, asked.until, asked.revision),
@@ -35,9 +37,9 @@ void Reservation::Tick(const RegistryTable& records) {
 // A number whose reservation has passed, or that no node has had; otherwise the one that is free
 // first, whose versions begin behind the reservation. Nodes look from different numbers on, because
 // they may start together.
-Reservation::Number Reservation::Choose(const RegistryTable& records, std::uint64_t now) const {
+Reservation::Number Reservation::Choose(const RegistryTable& records, std::uint64_t now) {
   std::optional<Number> best;
-  const std::uint32_t first = std::random_device()() % HybridClock::kNumbers;
+  const std::uint32_t first = random_() % HybridClock::kNumbers;
   for (std::uint32_t i = 0; i < HybridClock::kNumbers; ++i) {
     const std::uint32_t number = (first + i) % HybridClock::kNumbers;
     const auto found = records.clocks.find(number);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
@@ -14,14 +15,16 @@
 namespace stout {
 
 /// Reserves the versions of a node in the registry, for the ranges that all nodes write to: a
-/// number that no other node has, and some minutes of time ahead (HybridClock). Only the revision
-/// of the number's record decides who has it.
+/// number that no other node has, and some minutes of time ahead (HybridClock). Only the record of
+/// the number decides who has it.
 ///
 /// Owner: refers to the registry, which outlives it.   Threads: any.
 /// Errors: retried with each Tick.
 class Reservation : public std::enable_shared_from_this<Reservation> {
  public:
-  explicit Reservation(Registry& registry) : registry_(registry) {}
+  /// `seed`: nodes with different ones choose different numbers and times.
+  explicit Reservation(Registry& registry, std::uint32_t seed = std::random_device()())
+      : registry_(registry), random_(seed) {}
 
   [[nodiscard]] const std::shared_ptr<NodeClock>& clock() const { return clock_; }
   /// Reserves versions if few are left. Call it from time to time.
@@ -35,12 +38,13 @@ class Reservation : public std::enable_shared_from_this<Reservation> {
     std::uint64_t until = 0;  // likewise
   };
 
-  [[nodiscard]] Number Choose(const RegistryTable& records, std::uint64_t now) const;
+  [[nodiscard]] Number Choose(const RegistryTable& records, std::uint64_t now);
   void OnAnswer(Number asked, ErrorCode ec, const ChangeAnswer& answer);
 
   Registry& registry_;
   const std::shared_ptr<NodeClock> clock_ = std::make_shared<NodeClock>();
   std::mutex mutex_;  // guards what follows
+  std::mt19937 random_;
   bool asks_ = false;
   std::optional<Number> own_;
 };
