@@ -59,14 +59,13 @@ TEST_CASE("policies see Unix time, which servers share", "[interposer]") {
   TimePoint sent;
   EngineOptions options = Plain();
   options.lane.write_policy = Watch{&sent};
-  const Duration before = now();
   World world(options);
   world.Open();
   world.Set("k", "v");
   world.store.TakeWrite().handler({});
   world.Turn();
-  CHECK(sent.time_since_epoch() >= before);
-  CHECK(sent.time_since_epoch() <= now() + std::chrono::seconds(1));  // the two clocks may drift
+  // The system's clock may be set while the test runs; a steady clock is years behind.
+  CHECK(std::chrono::abs(sent.time_since_epoch() - now()) < std::chrono::hours(1));
 }
 
 TEST_CASE("a reply about a clean key runs at once, but not inside the call", "[interposer]") {

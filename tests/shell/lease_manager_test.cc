@@ -229,7 +229,7 @@ TEST_CASE("a server that dies is followed by another once its lease has ended", 
 
 TEST_CASE("a range that is given up comes back under a newer epoch", "[leases]") {
   Process process;
-  Server a(process, "a:1", 1s);
+  Server a(process, "a:1");
   process.RunUntil([&] { return a.serves.size() == kRanges; });
   const Epoch epoch = a.serves[5];
   a.leases.GiveUp(5, epoch - 1);  // of another time
