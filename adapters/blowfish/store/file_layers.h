@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -46,8 +47,9 @@ enum class LayerFilling : std::uint8_t {
 };
 
 /// The numbers of layers of a shard's files. Files with blocks have a number of their own, because
-/// their layers are larger by far: up to all values.
-struct LayerNumbers {
+/// their layers are larger by far: up to all values. One word, or clang calls libatomic for an
+/// atomic one.
+struct alignas(std::uint64_t) LayerNumbers {
   std::uint32_t of_indexes = 0;
   std::uint32_t of_blocks = 0;
 
@@ -56,5 +58,6 @@ struct LayerNumbers {
   }
   [[nodiscard]] std::uint32_t most() const { return std::max(of_indexes, of_blocks); }
 };
+static_assert(std::atomic<LayerNumbers>::is_always_lock_free);
 
 }  // namespace stout::blowfish
