@@ -11,9 +11,7 @@ function(stout_compile target)
     target_compile_options(${target} PRIVATE -include cstdint)
   endif()
   # With -Og, gcc 14 cannot inline what xxhash.h of Debian 13 forces it to.
-  if(CMAKE_CXX_FLAGS_DEBUG MATCHES "-Og")
-    target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:XXH_NO_INLINE_HINTS=1>)
-  endif()
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:XXH_NO_INLINE_HINTS=1>)
   # False alarms of gcc 12: uninitialised memory inside Asio's coroutines, a mismatch of their operator
   # new and delete once one of the two is inlined, and overlapping copies inside `"text" + string` (GCC
   # bug 105651).
@@ -31,11 +29,15 @@ function(stout_compile target)
     if(STOUT_SANITIZE MATCHES undefined)
       target_compile_options(${target} PRIVATE
         -fno-sanitize=null,object-size,vptr,pointer-overflow
+        $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=function>  # clang 14 cannot assemble it for coroutines
         $<$<NOT:$<BOOL:${STOUT_CHECK_ALIGNMENT}>>:-fno-sanitize=alignment>)
     endif()
     target_link_options(${target} PRIVATE -fsanitize=${STOUT_SANITIZE})
-    if(STOUT_SANITIZE MATCHES thread)
-      target_compile_options(${target} PRIVATE -Wno-tsan)  # Asio's fences
+    if(STOUT_SANITIZE MATCHES address)
+      target_compile_definitions(${target} PRIVATE STOUT_ASAN)
+    elseif(STOUT_SANITIZE MATCHES thread)
+      target_compile_definitions(${target} PRIVATE STOUT_TSAN)
+      target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)  # Asio's fences
       get_target_property(type ${target} TYPE)
       if(type STREQUAL EXECUTABLE)  # programs, too: tests start them
         target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.cc)
@@ -47,6 +49,10 @@ function(stout_compile target)
   endif()
   if(STOUT_MOLD AND STOUT_BUILD_TESTS)
     target_link_options(${target} PRIVATE -fuse-ld=mold)
+  endif()
+  if(STOUT_PRECOMPILE)  # so that ccache finds what was compiled in another directory
+    target_compile_options(${target} PRIVATE
+      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   endif()
   if(STOUT_PRECOMPILE AND NOT target MATCHES "^stout_precompiled")
     target_precompile_headers(${target} REUSE_FROM stout_precompiled)

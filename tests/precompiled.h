@@ -1,6 +1,6 @@
 #pragma once
 
-/// Tests that are compiled with -O0 share this, as all other targets share cmake/precompiled.h.
+/// As cmake/precompiled.h, for tests.
 
 #include "cmake/precompiled.h"
 #include "tests/support/catch.h"

@@ -293,7 +293,7 @@ using ServedRocksDb = ServedBy<RocksDb>;
 #else
 #define STOUT_TEST_ROCKSDB
 #endif
-#if defined(STOUT_HAS_POSTGRES) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if defined(STOUT_HAS_POSTGRES) && !defined(STOUT_ASAN) && !defined(STOUT_TSAN)
 #define STOUT_TEST_POSTGRES , Postgres, PooledPostgres
 #elif defined(STOUT_HAS_POSTGRES)
 #define STOUT_TEST_POSTGRES , Postgres

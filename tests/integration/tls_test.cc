@@ -172,7 +172,7 @@ TEST_CASE("a TLS client that takes no replies is disconnected", "[tls]") {
 }
 
 TEST_CASE("a signal ends a server after the answers that are due to TLS clients", "[tls]") {
-#ifdef __SANITIZE_THREAD__
+#ifdef STOUT_TSAN
   // ThreadSanitizer holds SIGTERM back while the main thread of stout-node waits in a futex.
   const std::string program = "blowfish-server";
 #else

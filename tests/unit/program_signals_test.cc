@@ -51,7 +51,7 @@ TEST_CASE("a first signal sets the flag, and a second one of either kind kills")
                  SIGINT));
 }
 
-#ifndef __SANITIZE_THREAD__  // it delivers signals late, one after the other
+#ifndef STOUT_TSAN  // it delivers signals late, one after the other
 TEST_CASE("two signals that come at once kill") {
   const int status = EndOfChild([] {
     const Interrupt interrupt;
