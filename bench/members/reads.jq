@@ -66,8 +66,8 @@ def read_tables:
    + [.cases[] | [.case, "**\(.ratios | middle_of(.ratio) | short)**",
         "\(.ratios | map(.ratio) | min | short) to \(.ratios | map(.ratio) | max | short)", (.aim | aim_text),
         "\(.ratios | map(select(.still_rising != [])) | length) of \(.ratios | length)"]]
-   + [["\(.cases[0].case), beside \(.cases[1].case)", (.cases | map(.ratios | middle_of(.ratio)) | .[0] / .[1] | short),
-       "", "", ""]] | markdown), "",
+   + [(0, 2) as $i | ["\(.cases[$i].case), beside \(.cases[1].case)",
+        (.cases | map(.ratios | middle_of(.ratio)) | .[$i] / .[1] | short), "", "", ""]] | markdown), "",
   ((.cases | map(.runs[].clients) | max) as $largest
    | select(any(.cases[].ratios[]; .still_rising != []))
    | "WARNING: a side still rises at \($largest) clients, the most that were offered. Offer more.", "");

@@ -1,12 +1,14 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # To be sourced by run.sh, part `reads`: gets from three blowfish-servers with equal data. In one case
-# two have layers and the third has none. In the other, for comparison, all have them.
+# two have layers and the third has none. In another, for comparison, all have them. In the last, all have
+# them, and one has a fraction of a processor.
 
 # shellcheck source=/dev/null
 source "$here/../blowfish.sh"
 
 reads_mib=16 reads_clients=1,4,16,32,64,128,256,512,1024,2048 reads_options=()
-reads_layers=8 # all that 15 attributes have, so that the navigation adds none
+reads_layers=8   # all that 15 attributes have, so that the navigation adds none
+reads_percent=10 # of a processor, for the member that is slow
 
 measure_reads() {
   local fast=() i
@@ -22,6 +24,7 @@ measure_reads() {
   say "reads: $(wc -l <"$scratch/keys") keys, $rounds rounds"
   reads_case "one has no layers" '{from: 1.3}' "$bare_port" "${fast[@]:0:2}"
   reads_case "all are equal" '{from: 0.9, to: 1.1}' "${fast[@]}"
+  reads_limited "${fast[@]}"
   report members-reads reads "{mib: $reads_mib, cases: map(. + {ratios: read_ratios})}" read_tables
 }
 
@@ -38,6 +41,26 @@ start_bare() {
   start start_blowfish "$scratch/bare" --memory-budget 1
   bare_port=$blowfish_port
   redis-cli -p "$bare_port" --scan >"$scratch/keys"
+}
+
+# reads_limited PORT...: as reads_case, while the server that was started last has little of a processor.
+reads_limited() {
+  local server=$database used begin=$SECONDS
+  used=$(processor_time "$server")
+  start limit_processor "$server"
+  reads_case "one has $reads_percent % of a processor" '{from: 1.3}' "$@"
+  kill -0 "$database" 2>/dev/null || complain "cpulimit has ended: $(<"$scratch/cpulimit")" || return 1
+  used=$((($(processor_time "$server") - used) / (SECONDS - begin)))
+  ((used < 2 * reads_percent)) || complain "the limited member had $used % of a processor"
+}
+
+# processor_time PID: since its start, in hundredths of a second.
+processor_time() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+
+# limit_processor PID: from now on. cpulimit stops the process and continues it.
+limit_processor() {
+  cpulimit --pid "$1" --limit "$reads_percent" >"$scratch/cpulimit" 2>&1 &
+  database=$!
 }
 
 # reads_case NAME AIM PORT...: adds a line of JSON with what member-reads measures over these members.

@@ -7,8 +7,8 @@
 #   stall       how long writes wait after one of three nodes fails
 #   transition  the rate of writes while the mode changes
 #   fill        a new member is filled with 1,000,000 states while clients write
-#   reads       gets from three blowfish-servers, one of which has no memory for layers, and from three
-#               equal ones
+#   reads       gets from three blowfish-servers: one has no memory for layers; all are equal; one has
+#               little of a processor
 #
 #   --quick     one round instead of five, and 20,000 states: shows that all works
 #
@@ -40,6 +40,7 @@ done
 
 # shellcheck source=/dev/null
 source "$here/../../sample-apps/demo/databases.sh"
+[[ " ${parts[*]} " != *" reads "* ]] || command -v cpulimit >/dev/null || fail "no cpulimit"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-member-bench.XXXXXX")
 database=''
 # shellcheck source=/dev/null
