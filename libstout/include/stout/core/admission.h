@@ -13,7 +13,7 @@ namespace stout::inline v1 {
 
 struct AdmissionOptions {
   /// The exponent of the ratio of hit rates, see Admission. >= 0; 0 ignores hit rates.
-  double power = 2.5;
+  double power = 3.25;
   /// The loss of hit rate at which other tenants fully yield to a tenant's need. > 0
   double slack = 0.02;
   /// The minimum share, so that a tenant is never shut out. In [0, 1].
@@ -82,9 +82,9 @@ struct TenantStats {
 /// hot set in spite of its small share.
 ///
 /// A throttled tenant still caches the keys that it reads often, because each read is another
-/// chance. `power` = 2.5 is a compromise: 2 protects a hot set less beside weakly skewed reads that
-/// are much faster, and 3 takes more from those reads. tests/property/admission_test.cc has the
-/// resulting hit rates.
+/// chance. `power` = 3.25 is a compromise: less protects a hot set too little beside weakly skewed
+/// reads that are much faster, and more takes more from those reads. Decision 28 has the resulting
+/// hit rates.
 ///
 /// A window ends after a number of requests, not after a time. A slow tenant is therefore judged as
 /// reliably as a fast one, only later. A tenant counts as active until other tenants have sent four
