@@ -32,7 +32,7 @@ class MadeValues final : public RecordSource {
   /// Requires one of Kinds().
   MadeValues(std::string kind, const LineitemOptions& options);
 
-  [[nodiscard]] const blowfish::Schema& schema() const override { return schema_; }
+  [[nodiscard]] const Schema& schema() const override { return schema_; }
   [[nodiscard]] std::optional<blowfish::Record> Next() override;
   void Rewind() override;
 
@@ -44,7 +44,7 @@ class MadeValues final : public RecordSource {
 
   const std::string kind_;
   const LineitemOptions options_;
-  const blowfish::Schema schema_;
+  const Schema schema_;
   std::string pool_;  // texts, one behind the other
 
   SplitMix64 random_{0};

@@ -14,7 +14,6 @@ namespace stout::bench::shard {
 namespace {
 
 using blowfish::Record;
-using blowfish::Schema;
 
 // Constants of TPC-H at scale factor 1.
 constexpr std::uint64_t kLines = 6'000'000;

@@ -37,9 +37,9 @@ class Lineitem final : public RecordSource {
 
   /// orderkey, partkey, suppkey, quantity, extendedprice, discount, tax, returnflag, linestatus,
   /// shipdate, commitdate, receiptdate, shipinstruct, shipmode, comment.
-  [[nodiscard]] static const blowfish::Schema& GetSchema();
+  [[nodiscard]] static const Schema& GetSchema();
 
-  [[nodiscard]] const blowfish::Schema& schema() const override { return GetSchema(); }
+  [[nodiscard]] const Schema& schema() const override { return GetSchema(); }
   [[nodiscard]] std::optional<blowfish::Record> Next() override;
   void Rewind() override;
 

@@ -30,7 +30,7 @@ class Oracle {
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
 
-  [[nodiscard]] const blowfish::Schema& schema() const { return schema_; }
+  [[nodiscard]] const Schema& schema() const { return schema_; }
   [[nodiscard]] RecordNumber size() const { return static_cast<RecordNumber>(keys_.size()); }
 
   /// Bytes of values: what every ratio is over.
@@ -63,7 +63,7 @@ class Oracle {
 
   void AddToIndex(std::size_t attribute, std::string_view value, RecordNumber record);
 
-  blowfish::Schema schema_;
+  Schema schema_;
   std::string text_;                 // the values, one behind the other
   std::vector<std::uint64_t> ends_;  // of each, in text_
   std::vector<std::string> keys_;

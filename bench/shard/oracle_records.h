@@ -15,7 +15,7 @@ class OracleRecords final : public RecordSource {
  public:
   explicit OracleRecords(const Oracle& oracle) : oracle_(oracle) {}
 
-  [[nodiscard]] const blowfish::Schema& schema() const override { return oracle_.schema(); }
+  [[nodiscard]] const Schema& schema() const override { return oracle_.schema(); }
   [[nodiscard]] std::optional<blowfish::Record> Next() override {
     if (next_ == oracle_.size()) return std::nullopt;
     const RecordNumber record = next_++;

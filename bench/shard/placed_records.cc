@@ -17,7 +17,7 @@ constexpr std::uint64_t kKeysOfARecord = 4096;
 
 }  // namespace
 
-std::optional<Placement> ParsePlacement(std::string_view text, const blowfish::Schema& schema) {
+std::optional<Placement> ParsePlacement(std::string_view text, const Schema& schema) {
   const std::size_t colon = text.find(':');
   const auto attribute = schema.Find(text.substr(0, colon));
   if (colon == text.npos || !attribute) return std::nullopt;

@@ -20,8 +20,7 @@ struct Placement {
 
 /// Reads ATTRIBUTE:SHARDS, such as "partkey:3", for up to 64 shards; nothing if the text is not
 /// that.
-[[nodiscard]] std::optional<Placement> ParsePlacement(std::string_view text,
-                                                      const blowfish::Schema& schema);
+[[nodiscard]] std::optional<Placement> ParsePlacement(std::string_view text, const Schema& schema);
 
 /// Returns a record's key on a server: the number of its key, in decimal. Requires a NumberKey.
 [[nodiscard]] std::string ServedKey(std::string_view key);
@@ -37,7 +36,7 @@ class PlacedRecords final : public RecordSource {
   PlacedRecords(RecordSource& source, const Placement& placement)
       : source_(source), placement_(placement) {}
 
-  [[nodiscard]] const blowfish::Schema& schema() const override { return source_.schema(); }
+  [[nodiscard]] const Schema& schema() const override { return source_.schema(); }
   [[nodiscard]] std::optional<blowfish::Record> Next() override;
   void Rewind() override { source_.Rewind(); }
 

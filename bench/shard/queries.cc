@@ -54,7 +54,7 @@ Search Searcher::Draw(SplitMix64& random) const {
   return {attribute, oracle_.Distinct(attribute)[choice.Draw(random)]};
 }
 
-std::vector<SearchClass> SearchClasses(const blowfish::Schema& schema) {
+std::vector<SearchClass> SearchClasses(const Schema& schema) {
   std::vector<SearchClass> classes;
   for (std::size_t attribute = 0; attribute < schema.size(); ++attribute) {
     classes.push_back({schema.names()[attribute], {attribute}});

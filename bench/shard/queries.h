@@ -67,7 +67,7 @@ struct SearchClass {
 
 /// One class an attribute, called like it; of lineitems also "mix8": the eight attributes that have
 /// many values, orderkey, partkey, suppkey, extendedprice, three dates, and comment.
-[[nodiscard]] std::vector<SearchClass> SearchClasses(const blowfish::Schema& schema);
+[[nodiscard]] std::vector<SearchClass> SearchClasses(const Schema& schema);
 
 /// Draws searches of a class. The value is drawn from the distinct ones: one that many records have
 /// is as likely as one that a single record has.

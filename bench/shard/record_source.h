@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "blowfish/index/record.h"
-#include "blowfish/index/schema.h"
+#include "stout/schema.h"
 
 namespace stout::bench::shard {
 
@@ -15,7 +15,7 @@ class RecordSource {
   virtual ~RecordSource() = default;
 
   /// Splits the values of these records.
-  [[nodiscard]] virtual const blowfish::Schema& schema() const = 0;
+  [[nodiscard]] virtual const Schema& schema() const = 0;
 
   /// Valid until the next call of either function. Returns nullopt at the end.
   [[nodiscard]] virtual std::optional<blowfish::Record> Next() = 0;

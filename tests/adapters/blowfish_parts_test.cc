@@ -94,6 +94,33 @@ TEST_CASE("blowfish: what is said", "[blowfish]") {
       "$5\r\nAFTER\r\n$0\r\n\r\n");
 }
 
+TEST_CASE("blowfish: searches, and what was found", "[blowfish]") {
+  using Match = SearchRequest::Match;
+  CHECK(EncodeSearch({.text = "x", .limit = 5}).bytes() ==
+        "*4\r\n$4\r\nGREP\r\n$1\r\nx\r\n$5\r\nLIMIT\r\n$1\r\n5\r\n");
+  SearchRequest request{.match = Match::kBegins, .attribute = "city", .text = "x", .limit = 5};
+  CHECK(
+      EncodeSearch(request).bytes() ==
+      "*6\r\n$6\r\nSEARCH\r\n$4\r\ncity\r\n$1\r\nx\r\n$6\r\nPREFIX\r\n$5\r\nLIMIT\r\n$1\r\n5\r\n");
+  request.match = Match::kEquals;
+  CHECK(EncodeSearch(request).bytes() ==
+        "*5\r\n$6\r\nSEARCH\r\n$4\r\ncity\r\n$1\r\nx\r\n$5\r\nLIMIT\r\n$1\r\n5\r\n");
+
+  CHECK(DecodeSearch(List({Bytes("a"), Bytes("b")}))->keys == std::vector<std::string>{"a", "b"});
+  CHECK(DecodeSearch(List({})));
+  CHECK_FALSE(DecodeSearch(List({Bytes("a"), Integer(1)})));
+  CHECK_FALSE(DecodeSearch(Integer(1)));
+
+  const auto schema = [](Reply delimiter, std::vector<Reply> names) {
+    return DecodeSchema(List(
+        {Bytes("delimiter"), std::move(delimiter), Bytes("attributes"), List(std::move(names))}));
+  };
+  CHECK(schema(Bytes("|"), {Bytes("a"), Bytes("b")}) == Schema::Make({"a", "b"}, '|').value());
+  CHECK_FALSE(schema(Bytes("||"), {Bytes("a")}));
+  CHECK_FALSE(schema(Bytes("|"), {}));
+  CHECK_FALSE(DecodeSchema(List({})));
+}
+
 TEST_CASE("blowfish: the place of a scan", "[blowfish]") {
   for (const auto& [shard, after] : std::vector<std::pair<LaneId, std::optional<std::string>>>{
            {0, {}}, {3, {}}, {3, ""}, {2, "k"}, {2, "/:\0"s}}) {

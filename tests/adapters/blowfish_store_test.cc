@@ -49,10 +49,11 @@ std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1
          field("tombstone-ms", 3'600'000);
 }
 
-// A server of this number of shards, with a fixed answer to everything else.
+// A server of this number of shards, without searches, with a fixed answer to everything else.
 Script Shards(int shards, Script others) {
   return [shards, others = std::move(others)](const Command& command) {
     if (command[0] == "STOUT.SHARDS") return Answer{Facts(shards)};
+    if (command[0] == "SCHEMA") return Answer{"-ERR unknown command 'SCHEMA'\r\n"};
     return others(command);
   };
 }
@@ -124,8 +125,10 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: users and passwords") {
   OpenUrl(At("default:s3cret%3A%2F%40@", "/"));
   CHECK(server_.commands() == std::vector<Command>{{"AUTH", "s3cret:/@"},
                                                    {"STOUT.SHARDS"},
+                                                   {"SCHEMA"},
                                                    {"AUTH", "default", "s3cret:/@"},
-                                                   {"STOUT.SHARDS"}});
+                                                   {"STOUT.SHARDS"},
+                                                   {"SCHEMA"}});
   CHECK_THAT(WhyNot(At(":wrong@")), Contains("WRONGPASS"));
 }
 

@@ -22,10 +22,10 @@ class VectorSource final : public RecordSource {
     std::string value;
   };
 
-  VectorSource(blowfish::Schema schema, std::vector<Made> records)
+  VectorSource(Schema schema, std::vector<Made> records)
       : schema_(std::move(schema)), records_(std::move(records)) {}
 
-  [[nodiscard]] const blowfish::Schema& schema() const override { return schema_; }
+  [[nodiscard]] const Schema& schema() const override { return schema_; }
   [[nodiscard]] std::optional<blowfish::Record> Next() override {
     if (next_ == records_.size()) return std::nullopt;
     const Made& record = records_[next_++];
@@ -36,7 +36,7 @@ class VectorSource final : public RecordSource {
   [[nodiscard]] const std::vector<Made>& records() const { return records_; }
 
  private:
-  blowfish::Schema schema_;
+  Schema schema_;
   std::vector<Made> records_;
   std::size_t next_ = 0;
 };
@@ -52,7 +52,7 @@ inline VectorSource OddRecords(std::uint64_t seed) {
     record.key = ToKey(key);
     for (std::uint64_t i = random.Below(8); i > 0; --i) record.value += "ab|"[random.Below(3)];
   }
-  return {blowfish::Schema::Make({"first", "second", "third"}, '|').value(), std::move(records)};
+  return {Schema::Make({"first", "second", "third"}, '|').value(), std::move(records)};
 }
 
 }  // namespace stout::bench::shard

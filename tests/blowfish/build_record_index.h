@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "blowfish/index/record_index.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/index/tokenize.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "blowfish/index/schema.h"
 #include "stout/core/random.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

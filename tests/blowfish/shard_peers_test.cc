@@ -92,7 +92,7 @@ TEST_CASE("peers keep empty values, lacking attributes, and values that others b
 }
 
 TEST_CASE("a self-index refuses what its text cannot tell apart", "[shard-peers]") {
-  const blowfish::Schema schema = blowfish::Schema::Make({"a", "b"}, '|').value();
+  const Schema schema = Schema::Make({"a", "b"}, '|').value();
   for (const auto& [value, why] :
        {std::pair("x\n|y", "sdsl: a value has bytes that stand for something else"),
         std::pair("x|\x80y", "sdsl: a value has bytes that stand for something else"),
@@ -108,7 +108,7 @@ TEST_CASE("marks of attributes are bytes that no value has", "[shard-peers]") {
   const auto source_of = [](int bytes) {
     VectorSource::Made all{ToKey(1), "|"};
     for (int byte = 0; byte < bytes; ++byte) all.value += static_cast<char>(byte);
-    return VectorSource(blowfish::Schema::Make({"a", "b"}, '|').value(), {all});
+    return VectorSource(Schema::Make({"a", "b"}, '|').value(), {all});
   };
   // Three marks for two attributes.
   VectorSource source = source_of(253);

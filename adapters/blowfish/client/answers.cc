@@ -123,6 +123,21 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   return facts;
 }
 
+// delimiter d attributes [name]*
+std::optional<Schema> DecodeSchema(const Reply& reply) {
+  if (reply.kind != Kind::kArray || reply.elements.size() != 4) return std::nullopt;
+  const Reply& delimiter = reply.elements[1];
+  const Reply& attributes = reply.elements[3];
+  if (delimiter.kind != Kind::kString || delimiter.text.size() != 1 ||
+      attributes.kind != Kind::kArray) {
+    return std::nullopt;
+  }
+  std::vector<std::string> names;
+  for (const Reply& name : attributes.elements) names.push_back(name.text);
+  auto schema = Schema::Make(std::move(names), delimiter.text.front());
+  return schema ? std::optional(*std::move(schema)) : std::nullopt;
+}
+
 std::optional<WriteResult> DecodeWrite(const Reply& reply, std::span<const std::uint32_t> items) {
   const auto told = AfterQueue(reply);
   if (!told || told->size() % 2 != 1) return std::nullopt;
@@ -172,6 +187,17 @@ std::optional<ScannedShard> DecodeScan(Reply reply) {
     scanned.keys.push_back({std::move(page[i].text), *std::move(state)});
   }
   return scanned;
+}
+
+std::optional<SearchResult> DecodeSearch(Reply reply) {
+  if (reply.kind != Kind::kArray) return std::nullopt;
+  SearchResult found;
+  found.keys.reserve(reply.elements.size());
+  for (Reply& key : reply.elements) {
+    if (key.kind != Kind::kString) return std::nullopt;
+    found.keys.push_back(std::move(key.text));
+  }
+  return found;
 }
 
 std::optional<Epoch> DecodeNewEpoch(const Reply& reply) {

@@ -12,10 +12,11 @@
 #include "stout/core/batch.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
+#include "stout/schema.h"
 
-// The meaning of the answers to requests.h. Each begins with the number of
-// requests at the shard, which only a read passes on. The functions return nullopt for a
-// malformed answer.
+// The meaning of the answers to requests.h. Those to STOUT commands begin with the number of
+// requests at the shard, which only a read passes on. The functions return nullopt for a malformed
+// answer.
 namespace stout::blowfish::client {
 
 using resp::Reply;
@@ -31,6 +32,7 @@ struct ServerFacts {
   std::string data_id{};
   bool durable = true;
   Duration tombstone_ttl = std::chrono::hours(1);  // that of older nodes, which do not tell it
+  std::optional<Schema> schema{};                  // of its values; nullopt: it has no searches
 
   bool operator==(const ServerFacts&) const = default;
 };
@@ -42,6 +44,7 @@ inline constexpr LaneId kMostShards = 65'536;
 
 // Unknown names are skipped. If the version differs, only the version is read.
 [[nodiscard]] std::optional<ServerFacts> DecodeShards(const Reply& reply);
+[[nodiscard]] std::optional<Schema> DecodeSchema(const Reply& reply);
 // `items`: places in the batch of those that were sent, which the result names.
 [[nodiscard]] std::optional<WriteResult> DecodeWrite(const Reply& reply,
                                                      std::span<const std::uint32_t> items);
@@ -53,6 +56,7 @@ struct ScannedShard {
   std::vector<ScannedKey> keys{};
 };
 [[nodiscard]] std::optional<ScannedShard> DecodeScan(Reply reply);
+[[nodiscard]] std::optional<SearchResult> DecodeSearch(Reply reply);
 [[nodiscard]] std::optional<Epoch> DecodeNewEpoch(const Reply& reply);
 [[nodiscard]] std::optional<Errc> DecodeFence(const Reply& reply);
 // The outcome of a call that was answered with this error.

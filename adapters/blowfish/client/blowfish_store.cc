@@ -16,11 +16,11 @@
 #include "blowfish/client/answers.h"
 #include "blowfish/client/engine.h"
 #include "blowfish/client/introduction.h"
-#include "blowfish/client/parts.h"
 #include "blowfish/client/requests.h"
 #include "blowfish/client/split.h"
 #include "blowfish/index/shard_of.h"
 #include "stout/adapters/combine_parts.h"
+#include "stout/parts.h"
 
 namespace stout {
 namespace {
@@ -56,7 +56,8 @@ template <typename T>
 T Failed(Errc errc) {
   if constexpr (std::is_same_v<T, WriteResult>) {
     return {errc, {}};
-  } else if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult>) {
+  } else if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult> ||
+                       std::is_same_v<T, SearchResult>) {
     T result;
     result.errc = Repeatable(errc);
     return result;
@@ -176,6 +177,7 @@ Result<std::unique_ptr<BlowfishStore>> BlowfishStore::Open(const Options& option
                      .ordered = facts->shards == 1,
                      .detects_loss = options.detect_loss,
                      .tombstone_ttl = facts->tombstone_ttl,
+                     .schema = facts->schema,
                      .max_batch_items = facts->max_batch_items,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = facts->shards};
@@ -215,7 +217,7 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
   // it.
   const bool some_are_large = client::SetLargeApart(batch.items, max_value_, &by_shard);
   const auto split = std::make_shared<const Split>(std::move(by_shard));
-  const auto parts = std::make_shared<client::Parts<WriteResult>>(
+  const auto parts = std::make_shared<internal::Parts<WriteResult>>(
       split->items.size(), [call, split](const std::vector<WriteResult>& results) {
         call->Answer(CombineParts(results, split->items));
       });
@@ -241,7 +243,7 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
   Split by_shard = client::SplitByShard(batch.keys, traits_.partitions);
   const std::vector<std::string> tenants = engine_->SplitByTenant(batch, &by_shard);
   const auto split = std::make_shared<const Split>(std::move(by_shard));
-  const auto parts = std::make_shared<client::Parts<ReadResult>>(
+  const auto parts = std::make_shared<internal::Parts<ReadResult>>(
       split->shards.size(), [call, split, keys = batch.keys.size()](std::vector<ReadResult> parts) {
         call->Answer(CombineReads(std::move(parts), *split, keys));
       });
@@ -317,6 +319,26 @@ void BlowfishStore::Scan(const ScanRequest& request, ScanHandler handler) {
         return result;
       },
       [call](ScanResult result) { call->Answer(std::move(result)); });
+}
+
+void BlowfishStore::Search(const SearchRequest& request, SearchHandler handler) {
+  const bool whole = request.match == SearchRequest::Match::kContains;
+  if (!traits_.schema || request.limit == 0 ||
+      (!whole && !traits_.schema->Find(request.attribute))) {
+    return handler({Errc::kRefused, {}});
+  }
+  const auto call = pending_.Add<SearchResult>(std::move(handler), {Errc::kTransient, {}});
+  if (call->AnswerIfLost()) return;
+  SearchRequest asked = request;
+  asked.limit = std::min(request.limit, client::kMostFound);
+  Submit<SearchResult>(
+      engine_->searchers(), client::EncodeSearch(asked),
+      [limit = asked.limit](Reply reply) {
+        std::optional<SearchResult> found = client::DecodeSearch(std::move(reply));
+        if (found) found->more = found->keys.size() >= limit;
+        return found;
+      },
+      [call](SearchResult result) { call->Answer(std::move(result)); });
 }
 
 Result<BlowfishStore::Options> BlowfishStore::ReadUrl(const StoreUrl& url,

@@ -26,6 +26,7 @@ BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<cons
     shard.readers = make_pool(options.read_connections);
   }
   common_ = make_pool(1);
+  searchers_ = make_pool(options.read_connections);
 }
 
 void BlowfishStore::Engine::Obey(std::shared_ptr<const Tenants> tenants) {
@@ -52,6 +53,7 @@ void BlowfishStore::Engine::Close() {
     shard.readers->Close();
   }
   common_->Close();
+  searchers_->Close();
 }
 
 }  // namespace stout

@@ -14,7 +14,8 @@
 namespace stout {
 
 // The connections of a store. Each shard has some for writes and some for reads. One more serves
-// calls that concern all shards. So none of these waits for another.
+// calls that concern all shards, and some serve searches, which may be long. So none of these waits
+// for another.
 //
 // Threads: all members from any; jobs run on one strand.
 class BlowfishStore::Engine {
@@ -29,6 +30,7 @@ class BlowfishStore::Engine {
   [[nodiscard]] Pool& WritersOf(LaneId shard) { return *shards_[shard].writers; }
   [[nodiscard]] Pool& ReadersOf(LaneId shard) { return *shards_[shard].readers; }
   [[nodiscard]] Pool& common() { return *common_; }
+  [[nodiscard]] Pool& searchers() { return *searchers_; }
 
   void Obey(std::shared_ptr<const Tenants> tenants);
   // Splits a batch by tenants, too, and returns their names, if a node is to be told of them. It is
@@ -48,6 +50,7 @@ class BlowfishStore::Engine {
   const bool is_node_;
   std::vector<Shard> shards_;
   std::shared_ptr<Pool> common_;
+  std::shared_ptr<Pool> searchers_;
 
   std::mutex mutex_;  // guards the next two
   std::shared_ptr<const Tenants> tenants_;

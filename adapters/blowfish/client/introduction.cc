@@ -72,6 +72,9 @@ Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer, boo
   Introduction introduction;
   const auto ask = [&]() -> asio::awaitable<void> {
     introduction = co_await Introduce(connection, is_node);
+    if (introduction.errc != Errc::kOk || is_node) co_return;
+    const resp::Outcome schema = co_await connection.Run(AskForSchema());
+    if (schema.errc == Errc::kOk) introduction.facts.schema = DecodeSchema(schema.replies.back());
   };
   asio::co_spawn(io, ask, [](std::exception_ptr error) {
     if (error) std::rethrow_exception(error);

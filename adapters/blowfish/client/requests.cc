@@ -95,6 +95,29 @@ Commands EncodeScan(const ScanRequest& request, const ScanPlace& place) {
   return commands;
 }
 
+Commands AskForSchema() {
+  Commands commands;
+  commands.Add({"SCHEMA"});
+  return commands;
+}
+
+Commands EncodeSearch(const SearchRequest& request) {
+  const Digits limit(request.limit);
+  Commands commands;
+  switch (request.match) {
+    case SearchRequest::Match::kContains:
+      commands.Add({"GREP", request.text, "LIMIT", limit.text()});
+      break;
+    case SearchRequest::Match::kEquals:
+      commands.Add({"SEARCH", request.attribute, request.text, "LIMIT", limit.text()});
+      break;
+    case SearchRequest::Match::kBegins:
+      commands.Add({"SEARCH", request.attribute, request.text, "PREFIX", "LIMIT", limit.text()});
+      break;
+  }
+  return commands;
+}
+
 Commands EncodeNewEpoch() {
   Commands commands;
   commands.Add({"STOUT.EPOCH"});

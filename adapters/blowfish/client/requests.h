@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -39,6 +40,13 @@ struct ScanPlace {
                                   std::string_view tenant = {});
 // STOUT.SCAN shard limit VALUES|STAMPS [AFTER key]
 [[nodiscard]] Commands EncodeScan(const ScanRequest& request, const ScanPlace& place);
+// SCHEMA
+[[nodiscard]] Commands AskForSchema();
+// Maximum number of keys that a server returns.
+inline constexpr std::size_t kMostFound = 1'000'000;
+// SEARCH attribute text [PREFIX] LIMIT limit, or GREP text LIMIT limit. Requires that the limit is
+// at most kMostFound.
+[[nodiscard]] Commands EncodeSearch(const SearchRequest& request);
 // STOUT.EPOCH
 [[nodiscard]] Commands EncodeNewEpoch();
 // STOUT.FENCE scope epoch

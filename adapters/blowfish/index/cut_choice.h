@@ -8,7 +8,7 @@
 
 #include "blowfish/index/cut.h"
 #include "blowfish/index/piece_map.h"
-#include "blowfish/index/schema.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -14,11 +14,11 @@
 #include "blowfish/index/index_layers.h"
 #include "blowfish/index/lock_step.h"
 #include "blowfish/index/record_texts.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/index/self_index.h"
 #include "blowfish/index/speller.h"
 #include "blowfish/index/text_buffer.h"
 #include "blowfish/index/token_alphabet.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "blowfish/index/field.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/index/token_alphabet.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

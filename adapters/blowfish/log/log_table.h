@@ -10,9 +10,9 @@
 
 #include "blowfish/index/bytes_hash.h"
 #include "blowfish/index/record.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/log/log_arena.h"
 #include "blowfish/log/log_format.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -9,6 +9,7 @@
 
 #include "resp/server/command.h"
 #include "stout/core/types.h"
+#include "stout/schema.h"
 
 namespace stout::resp {
 class ScanCursors;
@@ -19,7 +20,6 @@ namespace stout::blowfish {
 class FanOut;
 class Gather;
 class Work;
-class Schema;
 struct Batch;
 struct Request;
 struct Slice;

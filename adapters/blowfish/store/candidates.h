@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
-#include "blowfish/index/schema.h"
 #include "blowfish/index/text_index.h"
 #include "blowfish/log/log_table.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

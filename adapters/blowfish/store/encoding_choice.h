@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "blowfish/index/schema.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "blowfish/index/schema.h"
 #include "blowfish/store/file_layers.h"
 #include "blowfish/store/merge.h"
 #include "blowfish/store/succinct_store.h"
 #include "blowfish/store/suffix_store.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

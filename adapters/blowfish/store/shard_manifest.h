@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "blowfish/index/schema.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

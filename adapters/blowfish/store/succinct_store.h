@@ -14,7 +14,6 @@
 #include "blowfish/index/key_directory.h"
 #include "blowfish/index/key_filter.h"
 #include "blowfish/index/record_index.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/index/stamp_column.h"
 #include "blowfish/index/text_index.h"
 #include "blowfish/index/token_alphabet.h"
@@ -22,6 +21,7 @@
 #include "blowfish/store/encoding_choice.h"
 #include "blowfish/store/space.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "blowfish/index/schema.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish::section {
 

@@ -9,11 +9,11 @@
 
 #include "blowfish/index/key_directory_writer.h"
 #include "blowfish/index/record.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/index/stamp_column.h"
 #include "blowfish/store/encoding_choice.h"
 #include "blowfish/store/succinct_store.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

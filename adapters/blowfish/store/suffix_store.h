@@ -11,8 +11,8 @@
 
 #include "blowfish/index/bytes_hash.h"
 #include "blowfish/index/record.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/log/log_table.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 

@@ -37,6 +37,9 @@ class SharedScans final : public Store {
     store_.Fence(scope, epoch, std::move(handler));
   }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  void Search(const SearchRequest& request, SearchHandler handler) override {
+    store_.Search(request, std::move(handler));
+  }
   [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
     return store_.CachedByTenant();
   }

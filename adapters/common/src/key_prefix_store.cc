@@ -49,4 +49,13 @@ void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
       });
 }
 
+void KeyPrefixStore::Search(const SearchRequest& request, SearchHandler handler) {
+  store_->Search(
+      request, [prefix = prefix_, handler = std::move(handler)](SearchResult result) mutable {
+        std::erase_if(result.keys, [&](const auto& key) { return !key.starts_with(prefix); });
+        for (std::string& key : result.keys) key.erase(0, prefix.size());
+        handler(std::move(result));
+      });
+}
+
 }  // namespace stout

@@ -171,4 +171,13 @@ void FaultyStore::Scan(const ScanRequest& request, ScanHandler handler) {
       });
 }
 
+void FaultyStore::Search(const SearchRequest& request, SearchHandler handler) {
+  MeetReadFault(
+      std::move(handler),
+      [this, request](SearchHandler handler) { store_->Search(request, std::move(handler)); },
+      [](SearchHandler handler, Errc errc) {
+        handler({errc, {}});
+      });
+}
+
 }  // namespace stout

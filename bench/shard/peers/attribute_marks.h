@@ -30,7 +30,7 @@ class AttributeMarks {
   void ToSearch(std::size_t attribute, std::string_view value, std::string& text) const;
 
  private:
-  blowfish::Schema schema_;
+  Schema schema_;
   std::vector<char> marks_;          // One more than attributes.
   std::array<char, 256> printed_{};  // The byte itself, or a mark's delimiter.
 };

@@ -94,7 +94,7 @@ class HashPeer final : public ShardPeer {
 
   /// Calls visit(index, value, record) for all that has to be found.
   template <typename Visit>
-  void VisitAll(const blowfish::Schema& schema, Visit visit) {
+  void VisitAll(const Schema& schema, Visit visit) {
     for (RecordNumber record = 0; record < size(); ++record) {
       schema.Split(ValueOf(record), [&](std::size_t attribute, std::string_view value) {
         visit(indexes_[attribute], value, record);
@@ -103,7 +103,7 @@ class HashPeer final : public ShardPeer {
   }
 
   // Sizes first, so that lists can stand one behind the other.
-  void IndexValues(const blowfish::Schema& schema) {
+  void IndexValues(const Schema& schema) {
     indexes_.resize(schema.size());
     VisitAll(schema,
              [](Index& index, std::string_view value, RecordNumber) { ++index.lists[value].size; });

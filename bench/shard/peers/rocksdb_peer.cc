@@ -59,7 +59,7 @@ class RocksDbPeer final : public ShardPeer {
 
   void Build(RecordSource& records) override {
     Open();
-    const blowfish::Schema& schema = records.schema();
+    const Schema& schema = records.schema();
     searchable_ = schema.size() > 1;
     rocksdb::WriteBatch batch;
     std::string index_key;

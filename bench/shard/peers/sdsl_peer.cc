@@ -30,7 +30,7 @@ char MarkBehind(std::size_t attribute, std::size_t attributes) {
   return attribute + 1 == attributes ? kEnd : MarkOf(attribute + 1);
 }
 
-void AppendText(const blowfish::Schema& schema, std::string_view value, std::string& text) {
+void AppendText(const Schema& schema, std::string_view value, std::string& text) {
   const bool clean = std::none_of(value.begin(), value.end(), [](char byte) {
     return byte == '\0' || byte == kEnd || IsMark(byte);
   });
@@ -53,7 +53,7 @@ class SdslPeer final : public ShardPeer {
   [[nodiscard]] std::string Name() const override { return name_; }
 
   void Build(RecordSource& records) override {
-    const blowfish::Schema& schema = records.schema();
+    const Schema& schema = records.schema();
     attributes_ = schema.size();
     delimiter_ = schema.delimiter();
     if (attributes_ > kMostAttributes) throw std::runtime_error("sdsl: too many attributes");

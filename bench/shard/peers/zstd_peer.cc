@@ -150,7 +150,7 @@ class ZstdPeer final : public ShardPeer {
       largest = std::max(largest, block.size());
       block.clear();
     };
-    const blowfish::Schema& schema = records.schema();
+    const Schema& schema = records.schema();
     records.Rewind();
     while (const auto record = records.Next()) {
       const RecordNumber number = keys_.size();

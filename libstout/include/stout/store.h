@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "stout/completion.h"
 #include "stout/core/batch.h"
 #include "stout/error.h"
+#include "stout/schema.h"
 #include "stout/tenants.h"
 #include "stout/unique_function.h"
 
@@ -36,6 +38,8 @@ struct StoreTraits {
   /// empty after a loss. "a/b" may become "a".
   std::string incarnation{};
   Duration tombstone_ttl{};  ///< a delete keeps its stamp for at least this time
+  /// How Search() divides values into attributes; nullopt: the store does not implement Search().
+  std::optional<Schema> schema{};
   std::size_t max_batch_items = kUnlimited;
   std::size_t max_batch_bytes = kUnlimited;
   LaneId partitions = 1;  ///< PartitionOf() is in [0, partitions)
@@ -58,7 +62,7 @@ struct StoreTraits {
 ///
 /// A store that came back without its memory is a different store. If StoreTraits::detects_loss is
 /// true, it then answers kLost to every call: a write (for the whole batch), a read, an epoch, a
-/// fence, a scan. Only opening the store anew ends that; treat the new store as empty.
+/// fence, a scan, a search. Only opening the store anew ends that; treat the new store as empty.
 ///
 /// Owner: must outlive its interposers. The destructor finishes or fails all calls.
 /// Threads: all members may be called from any thread. Handlers may run on any thread, also
@@ -73,6 +77,7 @@ class Store {
   using EpochHandler = UniqueFunction<void(ErrorCode, Epoch)>;
   using FenceHandler = UniqueFunction<void(ErrorCode)>;
   using ScanHandler = UniqueFunction<void(ScanResult)>;
+  using SearchHandler = UniqueFunction<void(SearchResult)>;
 
   Store() = default;
   Store(const Store&) = delete;
@@ -129,6 +134,16 @@ class Store {
     handler({Errc::kRefused, {}, {}});
   }
 
+  /// Finds keys by their newest durable values. Unless SearchResult::more is true, it returns every
+  /// key whose value matches from the beginning of the call to its end, once. It may return other
+  /// keys whose value changed meanwhile. `request` may be destroyed after the call. A store may
+  /// have a limit that is smaller than SearchRequest::limit. Errors: kTransient: repeat the search.
+  /// kRefused: the schema has no such attribute, the limit is
+  ///   0, or the store has no search.
+  virtual void Search([[maybe_unused]] const SearchRequest& request, SearchHandler handler) {
+    handler({Errc::kRefused, {}});
+  }
+
   /// Returns each tenant's use of this store's cache in this process, by TenantId; see Admission.
   /// Empty if the store has no such cache.
   [[nodiscard]] virtual std::vector<TenantStats> CachedByTenant() const { return {}; }
@@ -136,7 +151,7 @@ class Store {
   /// ReadBatch::tenants are ids of it.
   virtual void Obey([[maybe_unused]] std::shared_ptr<const Tenants> tenants) {}
 
-  /// Write, Read, NewEpoch, Fence and Scan with an Asio completion token:
+  /// Write, Read, NewEpoch, Fence, Scan and Search with an Asio completion token:
   ///
   ///     WriteResult r = co_await store.AsyncWrite(batch, asio::use_awaitable);
   ///
@@ -172,6 +187,14 @@ class Store {
     return Initiate<void(ScanResult)>(
         [this, request = std::move(request)](ScanHandler handler) {
           Scan(request, std::move(handler));
+        },
+        std::forward<Token>(token));
+  }
+  template <typename Token>
+  auto AsyncSearch(SearchRequest request, Token&& token) {
+    return Initiate<void(SearchResult)>(
+        [this, request = std::move(request)](SearchHandler handler) {
+          Search(request, std::move(handler));
         },
         std::forward<Token>(token));
   }

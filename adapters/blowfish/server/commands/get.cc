@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "blowfish/index/byte_range.h"
-#include "blowfish/index/schema.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "blowfish/server/shard_command.h"
@@ -11,6 +10,7 @@
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
 #include "resp/server/redis_commands.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 namespace {

@@ -7,28 +7,27 @@
 #include <utility>
 #include <vector>
 
-#include "blowfish/index/schema.h"
-#include "blowfish/server/commands/search_options.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/slices.h"
+#include "resp/server/command_errors.h"
 #include "resp/server/glob.h"
 #include "resp/server/redis_commands.h"
+#include "resp/server/search_options.h"
+#include "stout/schema.h"
 
 namespace stout::blowfish {
 namespace {
 
+using resp::kMostFound;
 using resp::RedisCommand;
-
-/// Keys that a search finds at most whose client sets no limit.
-constexpr std::uint64_t kMostFound = 1'000'000;
 
 // --- SEARCH and GREP -----------------------------------------------------------------------------
 
-void SetSearch(Request& request, const LogQuery& query, const SearchOptions& options) {
-  if (options.limit.value_or(0) > kMostFound) {
-    request.error = fmt::format("ERR LIMIT must be at most {}", kMostFound);
+void SetSearch(Request& request, const LogQuery& query, const resp::SearchOptions& options) {
+  if (options.hash_tag) {
+    request.error = resp::kSyntaxError;
     return;
   }
   // If the client sets no limit, one key more than it may get shows that there are too many.
@@ -38,7 +37,7 @@ void SetSearch(Request& request, const LogQuery& query, const SearchOptions& opt
 
 void ParseSearch(Request& request, const ParseContext& context) {
   const resp::Arguments arguments = request.arguments;
-  const auto options = ParseSearchOptions(arguments);
+  const auto options = resp::ParseSearchOptions(arguments);
   const auto attribute = context.schema.Find(arguments[1]);
   if (!options) {
     request.error = options.error();
@@ -54,7 +53,7 @@ void ParseSearch(Request& request, const ParseContext& context) {
 }
 
 void ParseGrep(Request& request, const ParseContext&) {
-  const auto options = ParseGrepOptions(request.arguments);
+  const auto options = resp::ParseGrepOptions(request.arguments);
   if (!options) {
     request.error = options.error();
   } else {

@@ -155,4 +155,32 @@ struct ScanResult {
   bool operator==(const ScanResult&) const = default;
 };
 
+/// A search for keys by their values.
+struct SearchRequest {
+  enum class Match : std::uint8_t {
+    kContains,  ///< the value has `text` anywhere
+    kEquals,    ///< the attribute of the value is `text`
+    kBegins,    ///< the attribute of the value begins with `text`
+  };
+
+  Match match = Match::kContains;
+  std::string attribute;  ///< a name in StoreTraits::schema; unused with kContains
+  std::string text;
+  std::size_t limit = 1000;  ///< maximum number of keys in the answer; >= 1
+  /// If not empty, the answer may lack keys that are not in the same range as this key. A store
+  /// without ranges ignores it.
+  std::string beside{};
+
+  bool operator==(const SearchRequest&) const = default;
+};
+
+/// A store's answer to a search: an error, or keys in no order.
+struct SearchResult {
+  Errc errc = Errc::kOk;
+  std::vector<std::string> keys;
+  bool more = false;  ///< a limit was reached, so further keys may match
+
+  bool operator==(const SearchResult&) const = default;
+};
+
 }  // namespace stout::inline v1

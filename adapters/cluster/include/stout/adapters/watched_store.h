@@ -60,6 +60,9 @@ class WatchedStore final : public Store {
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     store_.Scan(request, std::move(handler));
   }
+  void Search(const SearchRequest& request, SearchHandler handler) override {
+    store_.Search(request, std::move(handler));
+  }
   [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
     return store_.CachedByTenant();
   }

@@ -13,8 +13,9 @@ namespace stout {
 ///     KeyPrefixStore orders(std::make_shared<MemoryStore>(executor), "orders!");
 ///
 /// Epochs and scopes are those of the whole store: users of several parts use different scopes. A
-/// scan of an ordered store reads the part only; one of any other store reads the whole store. Each
-/// batch is copied, because its keys become longer.
+/// scan of an ordered store reads the part only. A scan of any other store, and a search, read the
+/// whole store, and the limit of a search counts keys of the whole store. Each batch is copied,
+/// because its keys become longer.
 ///
 /// Owner: shares the store.
 /// Threads: any.
@@ -36,6 +37,7 @@ class KeyPrefixStore final : public Store {
     store_->Fence(scope, epoch, std::move(handler));
   }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  void Search(const SearchRequest& request, SearchHandler handler) override;
   [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
     return store_->CachedByTenant();
   }

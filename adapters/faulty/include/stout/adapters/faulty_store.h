@@ -27,8 +27,8 @@ namespace stout {
 /// | kPartial        | the call, for a part of the items     | its result; kTransient for the rest|
 /// | kLost           | nothing                               | kLost, as to all calls from then on|
 ///
-/// Reads, scans, epochs and fences support kNone, kDelay, kFail, kLoseRequest, kLoseAnswer and
-/// kLost. Other faults count as kNone there.
+/// Reads, scans, searches, epochs and fences support kNone, kDelay, kFail, kLoseRequest,
+/// kLoseAnswer and kLost. Other faults count as kNone there.
 enum class Fault : std::uint8_t {
   kNone,
   kDelay,
@@ -100,6 +100,7 @@ class FaultyStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  void Search(const SearchRequest& request, SearchHandler handler) override;
   [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
     return store_->CachedByTenant();
   }

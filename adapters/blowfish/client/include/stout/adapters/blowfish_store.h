@@ -81,7 +81,8 @@ class BlowfishStore final : public Store {
 
     /// Connections to a shard that write, each one batch at a time, opened when needed. 1..1000
     std::size_t connections = 2;
-    /// Connections to a shard that read, of their own: a large batch holds up no reads. 1..1000
+    /// Connections to a shard that read, of their own: a large batch holds up no reads. As many to
+    /// the server serve searches. 1..1000
     std::size_t read_connections = 2;
     /// Writes, or reads, of a shard that wait or run, beyond which one fails with kTransient at
     /// once. >= 1
@@ -113,6 +114,8 @@ class BlowfishStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
+  /// A node refuses it.
+  void Search(const SearchRequest& request, SearchHandler handler) override;
   /// A node is told for which of these tenants it reads.
   void Obey(std::shared_ptr<const Tenants> tenants) override;
 

@@ -7,17 +7,17 @@
 
 #include "stout/unique_function.h"
 
-namespace stout::blowfish::client {
+namespace stout::internal {
 
-// The answers to the parts of a call; with the last of them, `done` has all, in their order.
-//
-// Owner: shared by the parts.   Threads: any.
+/// The answers to the parts of a call. After the last answer, `done` gets all of them, in order.
+///
+/// Owner: the parts share it.   Threads: any.
 template <typename T>
 class Parts {
  public:
   using Done = UniqueFunction<void(std::vector<T>)>;
 
-  // One part at least, each of which is answered once.
+  /// `parts` >= 1. Each part is answered once.
   Parts(std::size_t parts, Done done) : answers_(parts), left_(parts), done_(std::move(done)) {}
 
   void Answer(std::size_t part, T answer) {
@@ -31,4 +31,4 @@ class Parts {
   Done done_;
 };
 
-}  // namespace stout::blowfish::client
+}  // namespace stout::internal

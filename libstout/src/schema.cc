@@ -1,11 +1,11 @@
-#include "blowfish/index/schema.h"
+#include "stout/schema.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace stout::blowfish {
+namespace stout::inline v1 {
 
 Schema::Schema() : Schema({"value"}, '\n') {}
 
@@ -51,4 +51,4 @@ std::optional<std::string_view> Schema::Attribute(std::string_view value,
   return last ? value : value.substr(0, value.find(delimiter_));
 }
 
-}  // namespace stout::blowfish
+}  // namespace stout::inline v1

@@ -8,7 +8,7 @@
 
 #include "stout/error.h"
 
-namespace stout::blowfish {
+namespace stout::inline v1 {
 
 /// Splits values into attributes at a delimiter byte, like the lines of a delimited file.
 ///
@@ -64,4 +64,4 @@ class Schema {
   char delimiter_;
 };
 
-}  // namespace stout::blowfish
+}  // namespace stout::inline v1

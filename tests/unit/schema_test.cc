@@ -1,4 +1,4 @@
-#include "blowfish/index/schema.h"
+#include "stout/schema.h"
 
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 
 #include "tests/support/catch.h"
 
-namespace stout::blowfish {
+namespace stout {
 namespace {
 
 std::vector<std::string> SplitWith(const Schema& schema, std::string_view value) {
@@ -53,4 +53,4 @@ TEST_CASE("a schema that cannot be is refused with the reason", "[schema]") {
 }
 
 }  // namespace
-}  // namespace stout::blowfish
+}  // namespace stout

@@ -1,0 +1,54 @@
+#include "resp/server/search_options.h"
+
+#include "resp/server/command_errors.h"
+#include "resp/server/integer.h"
+
+namespace stout::resp {
+namespace {
+
+constexpr std::string_view kLimitTooLarge = "ERR LIMIT must be at most 1000000";
+static_assert(kMostFound == 1'000'000);
+
+// Takes an option that SEARCH and GREP have in common. Returns an error if there is none.
+std::optional<std::string_view> TakeCommon(Options& options, SearchOptions& parsed) {
+  if (options.Take("COUNT")) {
+    parsed.count = true;
+    return std::nullopt;
+  }
+  if (const auto tag = options.TakeValueOf("HASHTAG")) {
+    parsed.hash_tag = tag;
+    return std::nullopt;
+  }
+  const auto limit = options.TakeValueOf("LIMIT");
+  if (!limit) return kSyntaxError;
+  const auto number = ParseInteger(*limit);
+  if (!number) return kNotAnInteger;
+  if (*number < 0) return kNotPositive;
+  parsed.limit = static_cast<std::uint64_t>(*number);
+  if (*parsed.limit > kMostFound) return kLimitTooLarge;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Parsed<SearchOptions> ParseSearchOptions(Arguments arguments) {
+  SearchOptions parsed;
+  for (Options options(arguments, 3); !options.empty();) {
+    if (options.Take("PREFIX")) {
+      parsed.prefix = true;
+    } else if (const auto error = TakeCommon(options, parsed)) {
+      return *error;
+    }
+  }
+  return parsed;
+}
+
+Parsed<SearchOptions> ParseGrepOptions(Arguments arguments) {
+  SearchOptions parsed;
+  for (Options options(arguments, 2); !options.empty();) {
+    if (const auto error = TakeCommon(options, parsed)) return *error;
+  }
+  return parsed;
+}
+
+}  // namespace stout::resp
