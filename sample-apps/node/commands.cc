@@ -8,9 +8,10 @@ namespace {
 
 struct RowTable {
   RowTable() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
-    for (const auto rows : {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(),
-                            LevelRows(), OperationRows(), PeerCommands(), RangeScanRows(),
-                            StringCommands(), TableRows(), TenantRows(), TransactionCommands()}) {
+    for (const auto rows :
+         {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(), LevelRows(),
+          OperationRows(), PeerCommands(), RangeScanRows(), SearchRows(), StringCommands(),
+          TableRows(), TenantRows(), TransactionCommands()}) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;

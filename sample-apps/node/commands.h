@@ -26,9 +26,11 @@ struct CommandId {
     kFlushall,
     kFlushdb,
     kGet,
+    kGetattr,
     kGetdel,
     kGetex,
     kGetset,
+    kGrep,
     kIncr,
     kIncrby,
     kMget,
@@ -41,6 +43,8 @@ struct CommandId {
     kPsetex,
     kPttl,
     kScan,
+    kSchema,
+    kSearch,
     kSet,
     kSetex,
     kSetnx,
@@ -96,6 +100,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
 [[nodiscard]] std::span<const KeyCommand> RangeScanRows();
+[[nodiscard]] std::span<const KeyCommand> SearchRows();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
 [[nodiscard]] std::span<const KeyCommand> TableRows();
 [[nodiscard]] std::span<const KeyCommand> TenantRows();

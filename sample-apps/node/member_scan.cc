@@ -2,43 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "stout/adapters/range_source.h"
-#include "stout/core/range_actions.h"
+#include "node/member_plans.h"
+#include "stout/parts.h"
 
 namespace stout::node {
 namespace {
-
-// The ranges that a scan takes from one datalet.
-struct Part {
-  std::string datalet;
-  std::map<RangeId, RangeRecord::Member> ranges;  // with the datalet as a member that is in
-
-  bool operator==(const Part&) const = default;
-};
-
-using Plan = std::vector<Part>;
-
-bool Holds(const Part& part, const RegistryTable& records) {
-  return std::all_of(part.ranges.begin(), part.ranges.end(), [&](const auto& range) {
-    const auto set = records.sets.find(range.first);
-    if (set == records.sets.end()) return false;
-    const auto& members = set->second.value.members;
-    return std::find(members.begin(), members.end(), range.second) != members.end();
-  });
-}
 
 // The place of a scan: "PLAN/PART/CURSOR".
 struct Place {
@@ -68,141 +44,27 @@ std::optional<Place> Decode(std::string_view text) {
   return place;
 }
 
-// Removes the keys that the plan does not take from this datalet.
-void KeepPart(const Part& part, const Partition& partition, std::vector<ScannedKey>& keys) {
-  std::erase_if(keys, [&](const ScannedKey& key) {
-    return key.key.starts_with(internal::kInternalKeys) ||
-           !part.ranges.contains(partition.RangeOf(key.key));
-  });
-}
-
 }  // namespace
 
-class MemberScan::Plans {
- public:
-  Plans(Partition partition, Scope scope, Records records, MemberScan::StoreOf store_of, Self self)
-      : partition(std::move(partition)),
-        scope_(std::move(scope)),
-        records_(std::move(records)),
-        store_of_(std::move(store_of)),
-        self_(std::move(self)) {}
-
-  const Partition partition;
-
-  // Runs `use()` unless what the functions refer to may be gone. Returns whether it did.
-  template <typename Use>
-  bool WhileOpen(Use use) {
-    const std::lock_guard lock(open_mutex_);
-    if (open_) use();
-    return open_;
-  }
-  void Close() {
-    const std::lock_guard lock(open_mutex_);
-    open_ = false;
-  }
-
-  [[nodiscard]] Store* StoreOf(const Part& part) const { return store_of_(part.datalet); }
-  // Returns true if the datalet of the part is in for all its ranges since the plan was made.
-  [[nodiscard]] bool StillIn(const Part& part) const {
-    const auto table = records_();
-    return table != nullptr && Holds(part, *table);
-  }
-  // The keys that show that the store has the data of the part's ranges.
-  [[nodiscard]] std::vector<std::string> ProofsOf(const Part& part) const {
-    std::vector<std::string> keys;
-    keys.reserve(part.ranges.size());
-    for (const auto& [range, member] : part.ranges) {
-      keys.push_back(internal::IdentityKeyOf(ScopeOf(scope_, range)));
-    }
-    return keys;
-  }
-
-  // Returns nullopt if a range has no member that is in and can be called.
-  [[nodiscard]] std::optional<Plan> Make() const {
-    const auto table = records_();
-    if (!table) return std::nullopt;
-    Plan plan;
-    std::map<std::string, Part> choices;
-    std::set<RangeId> left;
-    for (RangeId range = 0; range < partition.ranges; ++range) {
-      left.insert(range);
-      const auto set = table->sets.find(range);
-      if (set == table->sets.end()) return std::nullopt;
-      for (const RangeRecord::Member& member : set->second.value.members) {
-        if (member.in) choices[member.datalet].ranges[range] = member;
-      }
-    }
-    std::erase_if(choices, [&](const auto& each) { return store_of_(each.first) == nullptr; });
-    const std::string self = self_ ? self_() : "";
-    const auto is_own = [&](const std::string& id) {
-      const auto found = table->datalets.find(id);
-      return !self.empty() && found != table->datalets.end() && found->second.value.node == self;
-    };
-    while (!left.empty()) {
-      const auto best =
-          std::max_element(choices.begin(), choices.end(), [&](const auto& one, const auto& other) {
-            const bool own = is_own(one.first);
-            if (own != is_own(other.first)) return !own;
-            return one.second.ranges.size() < other.second.ranges.size();
-          });
-      if (best == choices.end() || best->second.ranges.empty()) return std::nullopt;
-      Part part = std::move(best->second);
-      part.datalet = best->first;
-      choices.erase(best);
-      for (const auto& range : part.ranges) {
-        left.erase(range.first);
-        for (auto& choice : choices) choice.second.ranges.erase(range.first);
-      }
-      plan.push_back(std::move(part));
-      std::erase_if(choices, [](const auto& each) { return each.second.ranges.empty(); });
-    }
-    return plan;
-  }
-
-  // Returns the number of the plan, which scans with the same plan share.
-  [[nodiscard]] std::uint64_t Keep(Plan plan) {
-    const std::lock_guard lock(mutex_);
-    if (plans_.empty() || *plans_.back().second != plan) {
-      plans_.emplace_back(++last_, std::make_shared<const Plan>(std::move(plan)));
-      if (plans_.size() > kMostPlans) plans_.pop_front();
-    }
-    return plans_.back().first;
-  }
-  [[nodiscard]] std::shared_ptr<const Plan> Find(std::uint64_t number) const {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(plans_.begin(), plans_.end(),
-                                    [&](const auto& each) { return each.first == number; });
-    return found == plans_.end() ? nullptr : found->second;
-  }
-
- private:
-  const Scope scope_;
-  const Records records_;
-  const MemberScan::StoreOf store_of_;
-  const Self self_;
-  std::recursive_mutex open_mutex_;  // a store may answer at once
-  bool open_ = true;
-  mutable std::mutex mutex_;
-  std::uint64_t last_ = 0;
-  std::deque<std::pair<std::uint64_t, std::shared_ptr<const Plan>>> plans_;
-};
-
 MemberScan::MemberScan(Partition partition, Scope scope, Records records, StoreOf store_of,
-                       Self self)
+                       Self self, QueueOf queue_of)
     : traits_{.name = "members",
               .compares_stamps = true,
               .fences = true,
               .durable = true,
               .scans = true},
-      plans_(std::make_shared<Plans>(std::move(partition), std::move(scope), std::move(records),
-                                     std::move(store_of), std::move(self))) {}
+      plans_(std::make_shared<MemberPlans>(std::move(partition), std::move(scope),
+                                           std::move(records), std::move(store_of))),
+      self_(std::move(self)),
+      queue_of_(std::move(queue_of)) {}
 
-std::unique_ptr<MemberScan> MakeScan(const Config& config, const Cluster& cluster) {
+std::unique_ptr<MemberScan> MakeScan(const Config& config, Cluster& cluster) {
   return std::make_unique<MemberScan>(
       config.partition(), config.scope,
       [&cluster] { return cluster.server.joined() ? cluster.members->records() : nullptr; },
       [&cluster](const std::string& id) { return cluster.members->StoreOf(id); },
-      [&cluster] { return cluster.self; });
+      [&cluster] { return cluster.self; },
+      [&cluster](const std::string& id) { return &cluster.queues[id]; });
 }
 
 MemberScan::~MemberScan() { Close(); }
@@ -211,41 +73,27 @@ void MemberScan::Close() { plans_->Close(); }
 
 // One page on its way, from one datalet.
 struct MemberScan::Page {
-  std::shared_ptr<Plans> plans;
-  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<MemberPlans> plans;
+  std::shared_ptr<const MemberPlan> plan;
   Place place;
   ScanHandler handler;
   Store* store = nullptr;
   std::string incarnation;  // of the store, which may be gone when it answers
   ScanResult result{};
-  ReadBatch proofs{};
 
-  [[nodiscard]] const Part& part() const { return (*plan)[place.part]; }
+  [[nodiscard]] const MemberPart& part() const { return (*plan)[place.part]; }
   void Fail(Errc errc) { handler({errc == Errc::kLost ? Errc::kTransient : errc, {}, {}}); }
 
-  // The store may have lost its data before its owners notice: it must have the proofs still.
   static void OnScanned(std::shared_ptr<Page> page, ScanResult result) {
     if (result.errc != Errc::kOk) return page->Fail(result.errc);
     page->result = std::move(result);
-    page->proofs = {.id = 1, .lane = 0, .keys = page->plans->ProofsOf(page->part())};
-    const bool open = page->plans->WhileOpen([&page] {
-      page->store->Read(page->proofs, [page](const ReadResult& proofs) { page->OnProved(proofs); });
-    });
-    if (!open) page->Fail(Errc::kClosed);
+    MemberPlans::Prove(page->plans, page->part(), *page->store, page->incarnation,
+                       [page](Errc errc) { page->OnProved(errc); });
   }
 
-  void OnProved(const ReadResult& proofs) {
-    const auto proves = [this](const StoredState& identity, const auto& range) {
-      const RangeRecord::Member& member = range.second;
-      return identity.found && member.IsShownBy(identity.value) && !member.IsRestarted(incarnation);
-    };
-    const bool proved =
-        proofs.errc == Errc::kOk && std::equal(proofs.states.begin(), proofs.states.end(),
-                                               part().ranges.begin(), part().ranges.end(), proves);
-    bool in = false;
-    plans->WhileOpen([&] { in = plans->StillIn(part()); });
-    if (!proved || !in) return Fail(Errc::kTransient);
-    KeepPart(part(), plans->partition, result.keys);
+  void OnProved(Errc errc) {
+    if (errc != Errc::kOk) return Fail(errc);
+    plans->Keep(part(), result.keys, [](const ScannedKey& each) -> KeyView { return each.key; });
     place.cursor = std::move(result.cursor);
     if (place.cursor.empty()) ++place.part;
     result.cursor = place.part < plan->size() ? Encode(place) : "";
@@ -253,18 +101,30 @@ struct MemberScan::Page {
   }
 };
 
+std::optional<MemberPlan> MemberScan::PlanScan() const {
+  const auto table = plans_->records();
+  if (!table) return std::nullopt;
+  const std::string self = self_ ? self_() : "";
+  return plans_->Make(0, plans_->partition.ranges, [&](const std::string& id, Store&) {
+    const auto found = table->datalets.find(id);
+    const bool own =
+        !self.empty() && found != table->datalets.end() && found->second.value.node == self;
+    return std::optional<std::int64_t>(own ? 1 : 0);
+  });
+}
+
 void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   std::optional<Place> place;
   if (!request.cursor.empty()) {
     place = Decode(request.cursor);
     if (!place) return handler({Errc::kRefused, {}, {}});
-  } else if (auto plan = plans_->Make()) {
-    place = Place{.plan = plans_->Keep(std::move(*plan)), .part = 0, .cursor = {}};
+  } else if (auto plan = PlanScan()) {
+    place = Place{.plan = plans_->Remember(std::move(*plan)), .part = 0, .cursor = {}};
   }
   const auto plan = place ? plans_->Find(place->plan) : nullptr;
   if (!plan) return handler({Errc::kTransient, {}, {}});
   if (place->part >= plan->size()) return handler({Errc::kRefused, {}, {}});
-  Store* const store = plans_->StoreOf((*plan)[place->part]);
+  Store* const store = plans_->StoreOfPart((*plan)[place->part]);
   if (store == nullptr) return handler({Errc::kTransient, {}, {}});
   ScanRequest inner = request;
   inner.cursor = place->cursor;
@@ -272,6 +132,60 @@ void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
                                           store, store->traits().incarnation});
   store->Scan(inner, [page = std::move(page)](ScanResult result) mutable {
     Page::OnScanned(std::move(page), std::move(result));
+  });
+}
+
+// Chooses by join-the-shortest-queue; ties go by chance.
+std::optional<MemberPlan> MemberScan::PlanSearch(const std::string& beside) {
+  constexpr std::int64_t kTies = 1024;
+  const Partition& partition = plans_->partition;
+  const RangeId first = beside.empty() ? 0 : partition.RangeOf(beside);
+  const RangeId end = beside.empty() ? partition.ranges : first + 1;
+  return plans_->Make(first, end, [&](const std::string& id, Store& store) {
+    if (!store.traits().schema) return std::optional<std::int64_t>();
+    const auto length = queue_of_ ? static_cast<std::int64_t>(queue_of_(id)->length()) : 0;
+    const auto chance = static_cast<std::int64_t>(random_.Below(kTies));
+    return std::optional(-length * kTies + chance);
+  });
+}
+
+void MemberScan::Search(const SearchRequest& request, SearchHandler handler) {
+  const auto plan = PlanSearch(request.beside);
+  if (!plan) return handler({Errc::kTransient, {}});
+  const auto parts = std::make_shared<internal::Parts<SearchResult>>(
+      plan->size(), [handler = std::move(handler)](std::vector<SearchResult> parts) mutable {
+        SearchResult all;
+        for (SearchResult& part : parts) {
+          if (part.errc != Errc::kOk) return handler({part.errc, {}});
+          all.more |= part.more;
+          all.keys.insert(all.keys.end(), std::move_iterator(part.keys.begin()),
+                          std::move_iterator(part.keys.end()));
+        }
+        handler(std::move(all));
+      });
+  for (std::size_t i = 0; i < plan->size(); ++i) {
+    SearchPart((*plan)[i], request,
+               [parts, i](SearchResult result) { parts->Answer(i, std::move(result)); });
+  }
+}
+
+void MemberScan::SearchPart(const MemberPart& part, const SearchRequest& request,
+                            SearchHandler handler) const {
+  Store* const store = plans_->StoreOfPart(part);
+  if (store == nullptr) return handler({Errc::kTransient, {}});
+  auto waiting = queue_of_ ? queue_of_(part.datalet)->own : nullptr;
+  store->Search(request, [plans = plans_, part, store, incarnation = store->traits().incarnation,
+                          waiting = std::move(waiting),
+                          handler = std::move(handler)](SearchResult result) mutable {
+    if (result.errc == Errc::kLost) result.errc = Errc::kTransient;
+    if (result.errc != Errc::kOk) return handler({result.errc, {}});
+    MemberPlans::Prove(
+        plans, part, *store, std::move(incarnation),
+        [plans, part, result = std::move(result), handler = std::move(handler)](Errc errc) mutable {
+          if (errc != Errc::kOk) return handler({errc, {}});
+          plans->Keep(part, result.keys, [](const std::string& key) -> KeyView { return key; });
+          handler(std::move(result));
+        });
   });
 }
 

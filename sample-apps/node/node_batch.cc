@@ -38,6 +38,7 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       reader_(service, table_, router_.seen(), session),
       level_commands_(service, table_, router_.writes(), router_.seen(), session),
       walk_(service, table_, router_, session),
+      search_(service, table_, session),
       range_scan_(service, table_, session),
       datalet_(service, session),
       operations_(table_, session),
@@ -213,7 +214,7 @@ void NodeBatch::TakeForwardedExec(Request& request) {
                request.queued.size() <= Transaction::kMostQueued;
   for (Request& queued : request.queued) {
     Resolve(queued);
-    valid = valid && queued.on_keys() && !KeyWalk::Runs(queued) && queued.keys() > 0;
+    valid = valid && queued.on_keys() && queued.keys() > 0 && RowOf(*queued.command).run != nullptr;
   }
   request.command = service_.commands.Find("exec");
   if (!valid) request.error = "ERR malformed: STOUT.EXEC is for nodes of a deployment";
@@ -261,6 +262,7 @@ void NodeBatch::Clear() {
   router_.Clear();
   reader_.Clear();
   walk_.Clear();
+  search_.Clear();
   range_scan_.Clear();
   datalet_.Clear();
   operations_.Clear();
@@ -274,9 +276,9 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   for (std::span<Request> left = requests_; !left.empty();) {
     const auto other = std::ranges::find_if(left, [](const Request& request) {
       return request.relaxed || KeyWalk::Runs(request) || RangeScan::Runs(request) ||
-             DataletCommands::Runs(request) || OperationCommands::Runs(request) ||
-             TableCommands::Runs(request) || LevelCommands::Runs(request) ||
-             TenantCommands::Runs(request);
+             ValueSearch::Runs(request) || DataletCommands::Runs(request) ||
+             OperationCommands::Runs(request) || TableCommands::Runs(request) ||
+             LevelCommands::Runs(request) || TenantCommands::Runs(request);
     });
     co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
     left = {other, left.end()};
@@ -289,6 +291,9 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
       co_await router_.Run(left.first(done));
     } else if (KeyWalk::Runs(left.front())) {
       co_await walk_.Run(left.front());
+      router_.seen().Add(resp::UnixTime());
+    } else if (ValueSearch::Runs(left.front())) {
+      co_await search_.Run(left.front());
       router_.seen().Add(resp::UnixTime());
     } else if (RangeScan::Runs(left.front())) {
       co_await range_scan_.Run(left.front());

@@ -19,6 +19,7 @@
 #include "node/table_commands.h"
 #include "node/tenant_commands.h"
 #include "node/transaction.h"
+#include "node/value_search.h"
 #include "resp/server/batch.h"
 #include "resp/server/words.h"
 
@@ -72,6 +73,7 @@ class NodeBatch final : public resp::Batch {
   RelaxedReader reader_;
   LevelCommands level_commands_;
   KeyWalk walk_;
+  ValueSearch search_;
   RangeScan range_scan_;
   DataletCommands datalet_;
   OperationCommands operations_;

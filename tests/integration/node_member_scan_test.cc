@@ -1,7 +1,10 @@
 // Goal: a scan over the members of ranges returns every key once, and never by a member that lacks
 // acknowledged writes. Method: stores in memory, and records that the test changes.
 
+#include <algorithm>
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <cstddef>
 #include <map>
@@ -11,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/cluster.h"
 #include "node/member_scan.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/adapters/partition.h"
@@ -24,10 +28,52 @@ namespace {
 
 constexpr RangeId kRanges = 8;
 
+// Finds keys by their whole values, as a store with an attribute.
+class SearchingStore final : public Store {
+ public:
+  explicit SearchingStore(const boost::asio::any_io_executor& executor)
+      : executor_(executor), store_(executor), traits_(store_.traits()) {
+    traits_.schema = Schema();
+  }
+  [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    store_.Write(batch, std::move(handler));
+  }
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    store_.Read(batch, std::move(handler));
+  }
+  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
+  void Scan(const ScanRequest& request, ScanHandler handler) override {
+    store_.Scan(request, std::move(handler));
+  }
+  void Search(const SearchRequest& request, SearchHandler handler) override {
+    ++searches;
+    store_.Scan({.cursor = {}, .limit = 1000},
+                [this, request, handler = std::move(handler)](const ScanResult& all) mutable {
+                  SearchResult result{.errc = all.errc};
+                  for (const ScannedKey& key : all.keys) {
+                    if (key.state.value.find(request.text) != std::string::npos)
+                      result.keys.push_back(key.key);
+                  }
+                  boost::asio::post(executor_, [result = std::move(result),
+                                                handler = std::move(handler)]() mutable {
+                    handler(std::move(result));
+                  });
+                });
+  }
+
+  int searches = 0;
+
+ private:
+  const boost::asio::any_io_executor executor_;
+  MemoryStore store_;
+  StoreTraits traits_;
+};
+
 struct Members {
   Members() {
     for (const char* const id : {"a", "b", "c"}) {
-      stores[id] = std::make_unique<MemoryStore>(context.get_executor());
+      stores[id] = std::make_unique<SearchingStore>(context.get_executor());
       records.datalets[id] = {.value = {.url = std::string("stout://") + id, .node = id},
                               .revision = 1};
     }
@@ -63,6 +109,20 @@ struct Members {
     REQUIRE(page);
     return *page;
   }
+  SearchResult Search(const std::string& text, const std::string& beside = {}) {
+    std::optional<SearchResult> found;
+    scan.Search({.text = text, .beside = beside},
+                [&](SearchResult result) { found = std::move(result); });
+    context.restart();
+    context.poll();
+    REQUIRE(found);
+    std::ranges::sort(found->keys);
+    return *found;
+  }
+  [[nodiscard]] int Searches(const std::string& id) const {
+    return dynamic_cast<const SearchingStore&>(*stores.at(id)).searches;
+  }
+
   // The keys, each with the datalet from which it came.
   std::multimap<std::string, std::string> All() {
     std::multimap<std::string, std::string> keys;
@@ -81,13 +141,16 @@ struct Members {
   std::chrono::microseconds changes{1};
   RegistryTable records;
   std::string self;
-  MemberScan scan{SlotPartition(kRanges), "scope",
+  std::map<std::string, Cluster::Queue> queues;
+  MemberScan scan{SlotPartition(kRanges),
+                  "scope",
                   [this] { return std::make_shared<const RegistryTable>(records); },
                   [this](const std::string& id) {
                     const auto found = stores.find(id);
                     return found == stores.end() ? nullptr : found->second.get();
                   },
-                  [this] { return self; }};
+                  [this] { return self; },
+                  [this](const std::string& id) { return &queues[id]; }};
 };
 
 RangeId RangeOfKey(const std::string& key) { return SlotPartition(kRanges).RangeOf(key); }
@@ -194,6 +257,78 @@ TEST_CASE("a scan is refused for now if a range has no member that can be called
   CHECK(world.Page("no place").errc == Errc::kRefused);
   CHECK(world.Page("1/99/").errc == Errc::kRefused);
   CHECK(world.Page("99/0/").errc == Errc::kTransient);  // a plan that was forgotten
+}
+
+// Ranges below 4 are in at a and b, the others at c only, where a is out and has old keys.
+void PlaceApart(Members& world, std::vector<std::string>& expected) {
+  for (RangeId range = 0; range < kRanges; ++range) {
+    range < 4 ? world.Place(range, {{"a", true}, {"b", true}})
+              : world.Place(range, {{"a", false}, {"c", true}});
+  }
+  for (int i = 0; i < 40; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    world.Put("a", key);
+    world.Put(RangeOfKey(key) < 4 ? "b" : "c", key);
+    expected.push_back(key);
+  }
+  world.Put("c", "stout:mark");
+  std::ranges::sort(expected);
+}
+
+TEST_CASE("a search over members finds each key once, by members that are in", "[node][members]") {
+  Members world;
+  std::vector<std::string> expected;
+  PlaceApart(world, expected);
+  CHECK(world.Search("").keys == expected);
+  CHECK(world.Search("none").keys.empty());
+  // The datalets' own names are the values.
+  std::erase_if(expected, [](const std::string& key) { return RangeOfKey(key) < 4; });
+  CHECK(world.Search("c").keys == expected);
+
+  const int before = world.Searches("a") + world.Searches("b");
+  const std::string beside = expected.front();
+  std::erase_if(expected,
+                [&](const std::string& key) { return RangeOfKey(key) != RangeOfKey(beside); });
+  CHECK(world.Search("", beside).keys == expected);
+  CHECK(world.Searches("a") + world.Searches("b") == before);
+}
+
+TEST_CASE("a search asks the member with the shortest queue", "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}, {"b", true}});
+  for (int i = 0; i < 40; ++i) (void)world.Search("");
+  CHECK(world.Searches("a") > 5);  // ties go by chance
+  CHECK(world.Searches("b") > 5);
+  const int before = world.Searches("a");
+  world.queues["a"].theirs = 3;
+  for (int i = 0; i < 40; ++i) (void)world.Search("");
+  CHECK(world.Searches("a") == before);
+}
+
+TEST_CASE("a search takes nothing from a member that may lack keys", "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  CHECK(world.Search("").errc == Errc::kOk);
+  // It lost its data before its owners noticed.
+  world.stores["a"] = std::make_unique<SearchingStore>(world.context.get_executor());
+  CHECK(world.Search("").errc == Errc::kTransient);
+  // It cannot search.
+  world.stores["a"] = std::make_unique<MemoryStore>(world.context.get_executor());
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  CHECK(world.Page("").errc == Errc::kOk);
+  CHECK(world.Search("").errc == Errc::kTransient);
+}
+
+TEST_CASE("a search that ends after the node's stores uses none of them", "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  std::optional<SearchResult> found;
+  world.scan.Search({.text = ""}, [&](SearchResult result) { found = std::move(result); });
+  world.scan.Close();
+  world.context.restart();
+  world.context.poll();
+  REQUIRE(found);
+  CHECK(found->errc == Errc::kClosed);
 }
 
 }  // namespace

@@ -30,14 +30,6 @@ constexpr std::uint16_t Crc16(std::string_view bytes) {
 // The specification's own check of its CRC.
 static_assert(Crc16("123456789") == 0x31C3);
 
-std::string_view HashedPart(std::string_view key) {
-  const std::size_t open = key.find('{');
-  if (open == std::string_view::npos) return key;
-  const std::size_t close = key.find('}', open + 1);
-  if (close == std::string_view::npos || close == open + 1) return key;
-  return key.substr(open + 1, close - open - 1);
-}
-
 // Numbers in turn, until every slot has one: some 160,000 by the coupon collector's problem.
 std::unique_ptr<std::array<std::string, kSlots>> FindTags() {
   auto tags = std::make_unique<std::array<std::string, kSlots>>();
@@ -53,6 +45,14 @@ std::unique_ptr<std::array<std::string, kSlots>> FindTags() {
 }
 
 }  // namespace
+
+std::string_view HashedPart(std::string_view key) {
+  const std::size_t open = key.find('{');
+  if (open == std::string_view::npos) return key;
+  const std::size_t close = key.find('}', open + 1);
+  if (close == std::string_view::npos || close == open + 1) return key;
+  return key.substr(open + 1, close - open - 1);
+}
 
 Slot SlotOf(std::string_view key) { return Crc16(HashedPart(key)) % kSlots; }
 

@@ -13,8 +13,11 @@ namespace stout::redis {
 inline constexpr std::size_t kSlots = 16384;
 using Slot = std::uint16_t;
 
-/// Returns the slot of a key: CRC16 (XMODEM) modulo kSlots. The CRC covers the text between the
-/// first '{' and the next '}'. If these are missing or adjacent, it covers the whole key.
+/// Returns the part of a key that decides its slot: the hash tag, which is the text between the
+/// first '{' and the next '}'. If these are missing or adjacent, it is the whole key.
+[[nodiscard]] std::string_view HashedPart(std::string_view key);
+
+/// Returns the slot of a key: CRC16 (XMODEM) of its hashed part, modulo kSlots.
 [[nodiscard]] Slot SlotOf(std::string_view key);
 
 /// For each slot a short text that belongs to it: the key "{" + SlotTags()[s] + "}..." is in slot

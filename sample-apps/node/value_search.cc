@@ -1,0 +1,211 @@
+#include "node/value_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/use_awaitable.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "node/commands.h"
+#include "node/limits.h"
+#include "resp/client/reply.h"
+#include "resp/server/reply_writer.h"
+#include "stout/adapters/hash_slot.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+
+using enum CommandId::Number;
+using enum resp::CommandFlag::Bits;
+using resp::kMostFound;
+
+/// A search that lacks keys is repeated with this multiple of its limit.
+constexpr std::size_t kGrowth = 16;
+
+constexpr std::string_view kNoSearch =
+    "ERR no store of these keys can search their values: only blowfish-servers can";
+
+std::string NoSuchAttribute(std::string_view attribute, const Schema& schema) {
+  return fmt::format("ERR no attribute is named '{}'; there are: {}", attribute,
+                     fmt::join(schema.names(), ", "));
+}
+
+std::string WhyNot(Errc why) {
+  if (why == Errc::kRefused) return "ERR a member has other attributes than the others";
+  if (why == Errc::kTransient)
+    return "TRYAGAIN the store cannot search at present, or not within the timeout of its URL";
+  return fmt::format("ERR the store cannot search: {}", ErrorCode(why).message());
+}
+
+bool IsGrep(const Request& request) { return request.command->id == kGrep; }
+
+resp::Parsed<resp::SearchOptions> ParseOptions(const Request& request) {
+  return IsGrep(request) ? resp::ParseGrepOptions(request.arguments)
+                         : resp::ParseSearchOptions(request.arguments);
+}
+
+void ParseSearch(Request& request) {
+  if (const auto options = ParseOptions(request); !options) request.error = options.error();
+}
+
+// clang-format off
+constexpr KeyCommand kSearchRows[] = {
+    {{kGetattr, "getattr", 3, kReadonly | kFast | kNoMulti, {1, 1, 1}, resp::CommandCategory::kString,
+      "blowfish", "0.1.0", "Returns an attribute of a key: GETATTR key attribute."}},
+    {{kGrep, "grep", -2, kReadonly | kNoMulti, {}, 0,
+      "blowfish", "0.1.0",
+      "Finds keys by a part of a value: GREP substring [LIMIT n] [COUNT] [HASHTAG tag]."},
+     ParseSearch},
+    {{kSchema, "schema", 1, kReadonly | kNoMulti, {}, 0,
+      "blowfish", "0.1.0", "Shows the delimiter and the attributes of values."}},
+    {{kSearch, "search", -3, kReadonly | kNoMulti, {}, 0,
+      "blowfish", "0.1.0",
+      "Finds keys: SEARCH attribute value [PREFIX] [LIMIT n] [COUNT] [HASHTAG tag]."},
+     ParseSearch},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const KeyCommand> SearchRows() { return kSearchRows; }
+
+bool ValueSearch::Runs(const Request& request) {
+  return request.on_keys() && std::ranges::any_of(kSearchRows, [&](const KeyCommand& row) {
+           return row.command.id == request.command->id;
+         });
+}
+
+std::optional<Schema> ValueSearch::SchemaOfTable() const {
+  const MemberRanges* const members =
+      table_->cluster != nullptr ? table_->cluster->members : nullptr;
+  if (members == nullptr) return table_->store.traits().schema;
+  const auto records = members->records();
+  if (records == nullptr) return std::nullopt;
+  for (const auto& datalet : records->datalets) {
+    const Store* const store = members->StoreOf(datalet.first);
+    if (store != nullptr && store->traits().schema) return store->traits().schema;
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<void> ValueSearch::Run(Request& request) {
+  request.replies = &replies_;
+  request.reply_begin = replies_.size();
+  if (const auto schema = SchemaOfTable(); !schema) {
+    request.error = kNoSearch;
+  } else if (request.command->id == kSchema) {
+    ShowSchema(*schema);
+  } else if (request.command->id == kGetattr) {
+    co_await ReadAttribute(request, *schema);
+  } else {
+    co_await Search(request, *schema);
+  }
+  request.reply_end = replies_.size();
+}
+
+void ValueSearch::ShowSchema(const Schema& schema) {
+  resp::ReplyWriter reply(replies_, session_.version);
+  const char delimiter = schema.delimiter();
+  reply.MapHeader(2);
+  reply.BulkString("delimiter");
+  reply.BulkString(std::string_view(&delimiter, 1));
+  reply.BulkString("attributes");
+  reply.ArrayHeader(schema.size());
+  for (const std::string& name : schema.names()) reply.BulkString(name);
+}
+
+asio::awaitable<void> ValueSearch::ReadAttribute(Request& request, const Schema& schema) {
+  const auto attribute = schema.Find(request.arguments[2]);
+  if (!attribute) {
+    request.error = NoSuchAttribute(request.arguments[2], schema);
+    co_return;
+  }
+  const std::array<std::string_view, 2> words = {"get", request.arguments[1]};
+  Request get;
+  get.command = service_.commands.Find("get");
+  get.arguments = words;
+  get.tenant = request.tenant;
+  get.levels = request.levels;
+  co_await reader_.Run({&get, 1});
+  if (get.error.empty()) {
+    resp::ReplyReader replies;
+    replies.Feed(get.reply());
+    const auto value = replies.Next();
+    const bool found = value && value->kind == resp::Reply::Kind::kString;
+    const auto part = found ? schema.Attribute(value->text, *attribute) : std::nullopt;
+    resp::ReplyWriter reply(replies_, session_.version);
+    part ? reply.BulkString(*part) : reply.Null();
+  }
+  request.error = std::move(get.error);
+  reader_.Clear();
+}
+
+asio::awaitable<void> ValueSearch::Search(Request& request, const Schema& schema) {
+  const auto& arguments = request.arguments;
+  const auto options = *ParseOptions(request);
+  using Match = SearchRequest::Match;
+  SearchRequest search;
+  if (IsGrep(request)) {
+    search.text = arguments[1];
+  } else if (!schema.Find(arguments[1])) {
+    request.error = NoSuchAttribute(arguments[1], schema);
+    co_return;
+  } else {
+    search.match = options.prefix ? Match::kBegins : Match::kEquals;
+    search.attribute = arguments[1];
+    search.text = arguments[2];
+  }
+  // Without LIMIT, one key more than is allowed shows that there are too many.
+  const std::size_t wanted = options.limit.value_or(kMostFound + 1);
+  SearchResult found = co_await Find(request, std::move(search), options, wanted);
+  if (!request.error.empty()) co_return;
+  resp::ReplyWriter reply(replies_, session_.version);
+  const std::size_t count = std::min(found.keys.size(), wanted);
+  if (options.count) {
+    reply.Integer(static_cast<std::int64_t>(count));
+    co_return;
+  }
+  reply.ArrayHeader(count);
+  for (std::size_t i = 0; i < count; ++i) reply.BulkString(found.keys[i]);
+}
+
+// The limit of a store counts keys that are left out here, and by MemberScan.
+asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest search,
+                                                const resp::SearchOptions& options,
+                                                std::size_t wanted) {
+  if (wanted == 0) co_return SearchResult();
+  const bool tagged = options.hash_tag && table_->ranges.partition().name == "slots";
+  if (tagged) search.beside = fmt::format("{{{}}}", *options.hash_tag);
+  SearchResult found;
+  for (std::size_t limit = wanted;; limit *= kGrowth) {
+    search.limit = std::min<std::size_t>(limit, kMostFound);
+    found = co_await table_->store.AsyncSearch(search, asio::use_awaitable);
+    if (found.errc != Errc::kOk) {
+      request.error = WhyNot(found.errc);
+      co_return SearchResult();
+    }
+    if (options.hash_tag) {
+      std::erase_if(found.keys, [&](const std::string& key) {
+        return redis::HashedPart(key) != *options.hash_tag;
+      });
+    }
+    if (!found.more || found.keys.size() >= wanted || search.limit == kMostFound) break;
+  }
+  if (found.more && found.keys.size() < wanted)
+    request.error =
+        fmt::format("ERR {} keys or more match in one store: ask for less, or with a smaller LIMIT",
+                    kMostFound);
+  std::size_t bytes = 0;
+  for (const std::string& key : found.keys) bytes += key.size();
+  if (!options.count && bytes > service_.limits.max_replies) request.error = kRepliesTooLarge;
+  co_return found;
+}
+
+}  // namespace stout::node

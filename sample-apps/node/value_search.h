@@ -1,0 +1,57 @@
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <optional>
+#include <string>
+
+#include "node/node_service.h"
+#include "node/request.h"
+#include "node/router.h"
+#include "node/table.h"
+#include "resp/server/search_options.h"
+#include "resp/server/session.h"
+#include "stout/schema.h"
+#include "stout/store.h"
+
+namespace stout::node {
+
+/// SEARCH, GREP, GETATTR and SCHEMA, as in a blowfish-server, if the keys are in such servers.
+///
+/// A search asks the store, so it shows durable states only. It finds every key whose value matches
+/// throughout. In the store, a value with a deadline begins with a header (EncodeValue): SEARCH may
+/// therefore miss it, and finds a key that has expired until it is swept. GETATTR is a GET at the
+/// owner of the key, of which it returns a part.
+///
+/// Owner: its connection.   Threads: the connection's.
+class ValueSearch {
+ public:
+  /// All outlive it. `table`: as of Router.
+  ValueSearch(NodeService& service, Table* const& table, const resp::Session& session)
+      : service_(service), table_(table), session_(session), reader_(service, table, session) {}
+
+  [[nodiscard]] static bool Runs(const Request& request);
+
+  /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
+  /// connection have been carried out.
+  [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
+  void Clear() { replies_ = {}; }
+
+ private:
+  // Returns nullopt if no store of the table searches.
+  [[nodiscard]] std::optional<Schema> SchemaOfTable() const;
+  void ShowSchema(const Schema& schema);
+  [[nodiscard]] boost::asio::awaitable<void> ReadAttribute(Request& request, const Schema& schema);
+  [[nodiscard]] boost::asio::awaitable<void> Search(Request& request, const Schema& schema);
+  // Finds keys until there are `wanted`. Returns nothing, with request.error, if it cannot.
+  [[nodiscard]] boost::asio::awaitable<SearchResult> Find(Request& request, SearchRequest search,
+                                                          const resp::SearchOptions& options,
+                                                          std::size_t wanted);
+
+  NodeService& service_;
+  Table* const& table_;
+  const resp::Session& session_;
+  Router reader_;  // of keys
+  std::string replies_;
+};
+
+}  // namespace stout::node
