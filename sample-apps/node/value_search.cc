@@ -37,7 +37,7 @@ std::string NoSuchAttribute(std::string_view attribute, const Schema& schema) {
                      fmt::join(schema.names(), ", "));
 }
 
-std::string WhyNot(Errc why) {
+std::string SearchError(Errc why) {
   if (why == Errc::kRefused) return "ERR a member has other attributes than the others";
   if (why == Errc::kTransient)
     return "TRYAGAIN the store cannot search at present, or not within the timeout of its URL";
@@ -188,7 +188,7 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
     search.limit = std::min<std::size_t>(limit, kMostFound);
     found = co_await table_->store.AsyncSearch(search, asio::use_awaitable);
     if (found.errc != Errc::kOk) {
-      request.error = WhyNot(found.errc);
+      request.error = SearchError(found.errc);
       co_return SearchResult();
     }
     if (options.hash_tag) {
