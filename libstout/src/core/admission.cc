@@ -66,7 +66,13 @@ void Admission::EndWindow(Tenant& tenant) {
   *tenant.hit_rate += options_.smoothing * (alone - *tenant.hit_rate);
   tenant.hit_rate_in_fact += options_.smoothing * (in_fact - tenant.hit_rate_in_fact);
   tenant.requests = tenant.hits = tenant.expected = tenant.missed = 0;
+  SetWorth(tenant);
   Decide();
+}
+
+// Decide() compares each tenant with each other one, so it should compute no powers.
+void Admission::SetWorth(Tenant& tenant) const {
+  if (tenant.hit_rate) tenant.worth = std::pow(tenant.weight * *tenant.hit_rate, options_.power);
 }
 
 void Admission::Set(TenantId tenant, std::optional<double> share) {
@@ -76,6 +82,7 @@ void Admission::Set(TenantId tenant, std::optional<double> share) {
 
 void Admission::SetWeight(TenantId tenant, double weight) {
   Of(tenant).weight = weight;
+  SetWorth(Of(tenant));
   Decide();
 }
 
@@ -123,13 +130,12 @@ void Admission::Compare(Tenant& tenant) {
   TenantStats& stats = tenant.stats;
   for (const Tenant& other : tenants_) {
     if (&other == &tenant || !other.hit_rate || !IsActive(other)) continue;
-    const double value = tenant.weight * *tenant.hit_rate;
-    const double others = other.weight * *other.hit_rate;
-    if (others == 0) continue;
+    if (other.worth == 0) continue;
     const double lost = *other.hit_rate - other.hit_rate_in_fact;
     const double need = std::clamp(lost / options_.slack, 0.0, 1.0);
-    const double by_value = std::pow(value / others, options_.power);
-    const double by_speed = std::pow(std::min(1.0, other.recent / tenant.recent), need);
+    const double by_value = tenant.worth / other.worth;
+    const double slower = std::min(1.0, other.recent / tenant.recent);
+    const double by_speed = need == 1 ? slower : std::pow(slower, need);
     const double share = std::max(options_.least, by_value * by_speed);
     if (share >= stats.share) continue;
     stats.share = share;

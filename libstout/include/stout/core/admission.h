@@ -151,6 +151,7 @@ class Admission {
     double expected = 0;  // requests for sampled keys in this window, if the sample is fair
     double missed = 0;    // of these requests, the misses of the ghost cache
     std::optional<double> hit_rate;  // alone
+    double worth = 0;                // value(t) ^ power
     double hit_rate_in_fact = 0;
     std::uint64_t last = 0;  // requests_ at its last request
     double recent = 0;       // requests; old ones count less
@@ -172,6 +173,7 @@ class Admission {
   }
   void Grow(TenantId tenant);
   void EndWindow(Tenant& tenant);
+  void SetWorth(Tenant& tenant) const;
   void Decide();
   void Decide(Tenant& tenant);
   void Compare(Tenant& tenant);
