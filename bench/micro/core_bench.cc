@@ -151,9 +151,8 @@ void BM_Interposer(benchmark::State& state) {
   }
 }
 
-/// A look-up of a key in the memory of a map. Each key belongs to one of some tenants. All keys have
-/// room.
-/// If they take more than half of it (`crowded`), the map learns how the tenants use it.
+/// A look-up of a key in the memory of a map. Each key belongs to one of some tenants. All keys
+/// have room. If they take more than half of it (`crowded`), the map learns how the tenants use it.
 void BM_MapPeek(benchmark::State& state) {
   const auto keys = static_cast<std::size_t>(state.range(0));
   const auto tenants = static_cast<TenantId>(state.range(2));

@@ -29,14 +29,16 @@ struct Cluster {
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
   /// The requests that wait at a datalet.
   struct Queue {
-    /// Each relaxed read of this node has a reference until it ends, also if its connection ends
-    /// first.
+    /// Each relaxed read and each search of this node has a reference until it ends, also if its
+    /// connection ends first.
     std::shared_ptr<const void> own = std::make_shared<char>();
     std::size_t theirs = 0;  ///< requests of all nodes, by the last answer
 
-    [[nodiscard]] std::size_t length() const {
-      return static_cast<std::size_t>(own.use_count() - 1) + theirs;
+    /// Number of requests of this node.
+    [[nodiscard]] std::size_t waiting() const {
+      return static_cast<std::size_t>(own.use_count() - 1);
     }
+    [[nodiscard]] std::size_t length() const { return waiting() + theirs; }
   };
   std::map<std::string, Queue> queues{};
 };

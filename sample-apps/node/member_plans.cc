@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <tuple>
 
 #include "stout/adapters/range_source.h"
@@ -21,16 +20,14 @@ struct Choice {
 
 }  // namespace
 
-std::optional<MemberPlan> MemberPlans::Make(RangeId first, RangeId end,
-                                            const Preference& preference) const {
-  const auto table = records_();
-  if (!table) return std::nullopt;
+std::optional<MemberPlan> MemberPlans::Make(const RegistryTable& records, RangeId first,
+                                            RangeId end, const Preference& preference) const {
   std::map<std::string, Choice> choices;
   std::set<RangeId> left;
   for (RangeId range = first; range < end; ++range) {
     left.insert(range);
-    const auto set = table->sets.find(range);
-    if (set == table->sets.end()) return std::nullopt;
+    const auto set = records.sets.find(range);
+    if (set == records.sets.end()) return std::nullopt;
     for (const RangeRecord::Member& member : set->second.value.members) {
       if (member.in) choices[member.datalet].ranges[range] = member;
     }

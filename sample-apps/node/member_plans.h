@@ -71,10 +71,11 @@ class MemberPlans {
   /// Plans for the ranges from `first` up to `end`. A preferred datalet comes first, and of equally
   /// preferred ones that with most ranges, so that few are used. Returns nullopt if a range has no
   /// member that is in and can be used.
-  [[nodiscard]] std::optional<MemberPlan> Make(RangeId first, RangeId end,
-                                               const Preference& preference) const;
+  [[nodiscard]] std::optional<MemberPlan> Make(const RegistryTable& records, RangeId first,
+                                               RangeId end, const Preference& preference) const;
 
-  /// Removes the keys that the plan does not take from this datalet, and those of the members.
+  /// Removes the keys that the plan does not take from this datalet, and those that begin with
+  /// internal::kInternalKeys.
   template <typename Key, typename KeyOf>
   void Keep(const MemberPart& part, std::vector<Key>& keys, KeyOf key_of) const {
     std::erase_if(keys, [&](const Key& key) { return !Takes(part, key_of(key)); });
@@ -85,9 +86,9 @@ class MemberPlans {
   /// Returns null if the plan was forgotten.
   [[nodiscard]] std::shared_ptr<const MemberPlan> Find(std::uint64_t number) const;
 
-  /// Answers kOk if an answer of the part's store, which has just come, has all acknowledged
-  /// writes of the part's ranges: the store shows that it has their data, and it was in for all of
-  /// them since the plan was made. Otherwise kTransient. `incarnation`: of the store when it was
+  /// Answers kOk if the store, which has just answered a call, has the data of the part's ranges by
+  /// its own account, and was in for all of them since the plan was made, by the records as last
+  /// reported. Otherwise kTransient. `incarnation`: of the store when it was
   /// asked, because the store may be gone now.
   static void Prove(std::shared_ptr<MemberPlans> plans, const MemberPart& part, Store& store,
                     std::string incarnation, UniqueFunction<void(Errc)> handler);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -105,7 +106,7 @@ std::optional<MemberPlan> MemberScan::PlanScan() const {
   const auto table = plans_->records();
   if (!table) return std::nullopt;
   const std::string self = self_ ? self_() : "";
-  return plans_->Make(0, plans_->partition.ranges, [&](const std::string& id, Store&) {
+  return plans_->Make(*table, 0, plans_->partition.ranges, [&](const std::string& id, Store&) {
     const auto found = table->datalets.find(id);
     const bool own =
         !self.empty() && found != table->datalets.end() && found->second.value.node == self;
@@ -135,17 +136,19 @@ void MemberScan::Scan(const ScanRequest& request, ScanHandler handler) {
   });
 }
 
-// Chooses by join-the-shortest-queue; ties go by chance.
+// Prefers the shortest queue of this node's requests. Ties go by chance.
 std::optional<MemberPlan> MemberScan::PlanSearch(const std::string& beside) {
   constexpr std::int64_t kTies = 1024;
+  const auto table = plans_->records();
+  if (!table) return std::nullopt;
   const Partition& partition = plans_->partition;
   const RangeId first = beside.empty() ? 0 : partition.RangeOf(beside);
   const RangeId end = beside.empty() ? partition.ranges : first + 1;
-  return plans_->Make(first, end, [&](const std::string& id, Store& store) {
+  return plans_->Make(*table, first, end, [&](const std::string& id, Store& store) {
     if (!store.traits().schema) return std::optional<std::int64_t>();
-    const auto length = queue_of_ ? static_cast<std::int64_t>(queue_of_(id)->length()) : 0;
+    const auto waiting = queue_of_ ? static_cast<std::int64_t>(queue_of_(id)->waiting()) : 0;
     const auto chance = static_cast<std::int64_t>(random_.Below(kTies));
-    return std::optional(-length * kTies + chance);
+    return std::optional(-waiting * kTies + chance);
   });
 }
 
@@ -177,7 +180,8 @@ void MemberScan::SearchPart(const MemberPart& part, const SearchRequest& request
   store->Search(request, [plans = plans_, part, store, incarnation = store->traits().incarnation,
                           waiting = std::move(waiting),
                           handler = std::move(handler)](SearchResult result) mutable {
-    if (result.errc == Errc::kLost) result.errc = Errc::kTransient;
+    // A store that refuses has replaced one that could search.
+    if (result.errc == Errc::kLost || result.errc == Errc::kRefused) result.errc = Errc::kTransient;
     if (result.errc != Errc::kOk) return handler({result.errc, {}});
     MemberPlans::Prove(
         plans, part, *store, std::move(incarnation),

@@ -23,14 +23,17 @@ namespace stout::node {
 /// in for all ranges that the plan takes from it, without a break since the plan was made, by the
 /// records as last reported, and if it has the data of these ranges by its own account. Otherwise
 /// the answer is kTransient: begin again.
-/// A search takes each range from a member that is in and can search, by join-the-shortest-queue,
-/// and asks all of them at once. Its answer is subject to the same conditions. The members' stores,
-/// and not traits(), have the schema. Keys of other ranges, and keys that begin with
-/// internal::kInternalKeys, are left out. In the modes with ec, a scan and a search may miss the
-/// newest changes.
+///
+/// A search takes each range from a member that is in and can search, and asks all these members at
+/// once. It prefers the shortest queue of this node's requests: the answers do not tell what others
+/// ask. They are subject to the same conditions as pages. The members' stores, and not traits(),
+/// have the schema.
+///
+/// Keys of other ranges, and keys that begin with internal::kInternalKeys, are left out. In the
+/// modes with ec, a scan and a search may miss the newest changes.
 ///
 /// Owner: what the functions refer to outlives it and its calls, or Close().
-/// Threads: any; Search() that of `queue_of`.
+/// Threads: any, except Search(): the connections', because it reads Cluster::queues.
 class MemberScan final : public Store {
  public:
   using Records = MemberPlans::Records;

@@ -13,7 +13,6 @@
 
 #include "node/commands.h"
 #include "node/limits.h"
-#include "resp/client/reply.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
 
@@ -28,6 +27,10 @@ using resp::kMostFound;
 
 /// A search that lacks keys is repeated with this multiple of its limit.
 constexpr std::size_t kGrowth = 16;
+/// The smallest limit of a search, because stores also count keys that are not shown.
+constexpr std::size_t kLeastLimit = 1024;
+/// A key takes at most this many bytes in a reply beside its own.
+constexpr std::size_t kKeyRoom = 16;
 
 constexpr std::string_view kNoSearch =
     "ERR no store of these keys can search their values: only blowfish-servers can";
@@ -37,11 +40,25 @@ std::string NoSuchAttribute(std::string_view attribute, const Schema& schema) {
                      fmt::join(schema.names(), ", "));
 }
 
+constexpr std::string_view kNoSearchNow =
+    "TRYAGAIN some keys have no blowfish-server that can be searched now, within the timeout of "
+    "its "
+    "URL";
+
 std::string SearchError(Errc why) {
-  if (why == Errc::kRefused) return "ERR a member has other attributes than the others";
-  if (why == Errc::kTransient)
-    return "TRYAGAIN the store cannot search at present, or not within the timeout of its URL";
+  if (why == Errc::kTransient) return std::string(kNoSearchNow);
+  if (why == Errc::kTooLarge)
+    return "ERR a store cannot return so many keys: search for a longer text, or use LIMIT";
   return fmt::format("ERR the store cannot search: {}", ErrorCode(why).message());
+}
+
+// Returns the value in the reply to GET, in RESP2 or RESP3; nullopt for null.
+std::optional<std::string_view> ValueIn(std::string_view reply) {
+  if (!reply.starts_with('$') || reply.starts_with("$-")) return std::nullopt;
+  constexpr std::size_t kLineEnd = 2;
+  reply.remove_prefix(reply.find("\r\n") + kLineEnd);
+  reply.remove_suffix(kLineEnd);
+  return reply;
 }
 
 bool IsGrep(const Request& request) { return request.command->id == kGrep; }
@@ -82,24 +99,32 @@ bool ValueSearch::Runs(const Request& request) {
          });
 }
 
-std::optional<Schema> ValueSearch::SchemaOfTable() const {
+std::optional<Schema> ValueSearch::SchemaOfTable(Request& request) {
+  std::optional<Schema>& schema = table_->schema;
   const MemberRanges* const members =
       table_->cluster != nullptr ? table_->cluster->members : nullptr;
-  if (members == nullptr) return table_->store.traits().schema;
-  const auto records = members->records();
-  if (records == nullptr) return std::nullopt;
-  for (const auto& datalet : records->datalets) {
-    const Store* const store = members->StoreOf(datalet.first);
-    if (store != nullptr && store->traits().schema) return store->traits().schema;
+  bool all_open = true;
+  if (members == nullptr) {
+    schema = table_->store.traits().schema;
+  } else {
+    const auto records = members->records();
+    for (const auto& datalet : records->datalets) {
+      const Store* const store = members->StoreOf(datalet.first);
+      all_open = all_open && store != nullptr;
+      if (store == nullptr || !store->traits().schema) continue;
+      schema = store->traits().schema;
+      break;
+    }
   }
-  return std::nullopt;
+  if (!schema) request.error = all_open ? kNoSearch : kNoSearchNow;
+  return schema;
 }
 
 asio::awaitable<void> ValueSearch::Run(Request& request) {
   request.replies = &replies_;
   request.reply_begin = replies_.size();
-  if (const auto schema = SchemaOfTable(); !schema) {
-    request.error = kNoSearch;
+  if (const auto schema = SchemaOfTable(request); !schema) {
+    // request.error has the reason.
   } else if (request.command->id == kSchema) {
     ShowSchema(*schema);
   } else if (request.command->id == kGetattr) {
@@ -134,16 +159,17 @@ asio::awaitable<void> ValueSearch::ReadAttribute(Request& request, const Schema&
   get.tenant = request.tenant;
   get.levels = request.levels;
   co_await reader_.Run({&get, 1});
-  if (get.error.empty()) {
-    resp::ReplyReader replies;
-    replies.Feed(get.reply());
-    const auto value = replies.Next();
-    const bool found = value && value->kind == resp::Reply::Kind::kString;
-    const auto part = found ? schema.Attribute(value->text, *attribute) : std::nullopt;
-    resp::ReplyWriter reply(replies_, session_.version);
-    part ? reply.BulkString(*part) : reply.Null();
-  }
   request.error = std::move(get.error);
+  if (request.error.empty()) {
+    const auto value = ValueIn(get.reply());
+    const auto part = value ? schema.Attribute(*value, *attribute) : std::nullopt;
+    if (part && !HasRoom(part->size())) {
+      request.error = kRepliesTooLarge;
+    } else {
+      resp::ReplyWriter reply(replies_, session_.version);
+      part ? reply.BulkString(*part) : reply.Null();
+    }
+  }
   reader_.Clear();
 }
 
@@ -166,14 +192,24 @@ asio::awaitable<void> ValueSearch::Search(Request& request, const Schema& schema
   const std::size_t wanted = options.limit.value_or(kMostFound + 1);
   SearchResult found = co_await Find(request, std::move(search), options, wanted);
   if (!request.error.empty()) co_return;
+  if (found.keys.size() > wanted) found.keys.resize(wanted);
   resp::ReplyWriter reply(replies_, session_.version);
-  const std::size_t count = std::min(found.keys.size(), wanted);
   if (options.count) {
-    reply.Integer(static_cast<std::int64_t>(count));
+    reply.Integer(static_cast<std::int64_t>(found.keys.size()));
     co_return;
   }
-  reply.ArrayHeader(count);
-  for (std::size_t i = 0; i < count; ++i) reply.BulkString(found.keys[i]);
+  std::size_t bytes = 0;
+  for (const std::string& key : found.keys) bytes += kKeyRoom + key.size();
+  if (!HasRoom(bytes)) {
+    request.error = kRepliesTooLarge;
+    co_return;
+  }
+  reply.ArrayHeader(found.keys.size());
+  for (const std::string& key : found.keys) reply.BulkString(key);
+}
+
+bool ValueSearch::HasRoom(std::size_t bytes) const {
+  return replies_.size() + bytes <= service_.limits.max_replies;
 }
 
 // The limit of a store counts keys that are left out here, and by MemberScan.
@@ -184,7 +220,7 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
   const bool tagged = options.hash_tag && table_->ranges.partition().name == "slots";
   if (tagged) search.beside = fmt::format("{{{}}}", *options.hash_tag);
   SearchResult found;
-  for (std::size_t limit = wanted;; limit *= kGrowth) {
+  for (std::size_t limit = std::max(wanted, kLeastLimit);; limit *= kGrowth) {
     search.limit = std::min<std::size_t>(limit, kMostFound);
     found = co_await table_->store.AsyncSearch(search, asio::use_awaitable);
     if (found.errc != Errc::kOk) {
@@ -193,18 +229,18 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
     }
     if (options.hash_tag) {
       std::erase_if(found.keys, [&](const std::string& key) {
-        return redis::HashedPart(key) != *options.hash_tag;
+        const std::string_view tag = redis::HashedPart(key);
+        return tag != *options.hash_tag || tag.size() == key.size();
       });
     }
     if (!found.more || found.keys.size() >= wanted || search.limit == kMostFound) break;
   }
-  if (found.more && found.keys.size() < wanted)
-    request.error =
-        fmt::format("ERR {} keys or more match in one store: ask for less, or with a smaller LIMIT",
-                    kMostFound);
-  std::size_t bytes = 0;
-  for (const std::string& key : found.keys) bytes += key.size();
-  if (!options.count && bytes > service_.limits.max_replies) request.error = kRepliesTooLarge;
+  const bool too_many = !options.limit && found.keys.size() >= kMostFound;
+  if (too_many || (found.more && found.keys.size() < wanted))
+    request.error = fmt::format(
+        "ERR {} keys or more match, with those of other tables in the store: search for a longer "
+        "text",
+        kMostFound);
   co_return found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -17,10 +18,10 @@ namespace stout::node {
 
 /// SEARCH, GREP, GETATTR and SCHEMA, as in a blowfish-server, if the keys are in such servers.
 ///
-/// A search asks the store, so it shows durable states only. It finds every key whose value matches
-/// throughout. In the store, a value with a deadline begins with a header (EncodeValue): SEARCH may
-/// therefore miss it, and finds a key that has expired until it is swept. GETATTR is a GET at the
-/// owner of the key, of which it returns a part.
+/// A search asks the store. It finds every key whose durable value matches throughout. In the
+/// store, a value with a deadline begins with a header (EncodeValue). A search compares this
+/// header, too, and finds a key that has expired until it is swept. GETATTR is a GET at the owner
+/// of the key, of which it returns a part.
 ///
 /// Owner: its connection.   Threads: the connection's.
 class ValueSearch {
@@ -37,11 +38,13 @@ class ValueSearch {
   void Clear() { replies_ = {}; }
 
  private:
-  // Returns nullopt if no store of the table searches.
-  [[nodiscard]] std::optional<Schema> SchemaOfTable() const;
+  // Returns nullopt, and sets request.error, if no store of the table is known to search.
+  [[nodiscard]] std::optional<Schema> SchemaOfTable(Request& request);
   void ShowSchema(const Schema& schema);
   [[nodiscard]] boost::asio::awaitable<void> ReadAttribute(Request& request, const Schema& schema);
   [[nodiscard]] boost::asio::awaitable<void> Search(Request& request, const Schema& schema);
+  // Returns true if there is room for a reply of this size.
+  [[nodiscard]] bool HasRoom(std::size_t bytes) const;
   // Finds keys until there are `wanted`. Returns nothing, with request.error, if it cannot.
   [[nodiscard]] boost::asio::awaitable<SearchResult> Find(Request& request, SearchRequest search,
                                                           const resp::SearchOptions& options,

@@ -81,6 +81,8 @@ TEST_CASE_METHOD(StoreOpener, "blowfish: a search that the server cannot answer"
   });
   const auto store = OpenUrl("blowfish://127.0.0.1:" + std::to_string(server.port()));
   CHECK(SearchNow(*store, {.text = "x"}).errc == Errc::kTransient);  // malformed
+  answer = "-ERR the replies are larger than --max-replies\r\n";
+  CHECK(SearchNow(*store, {.text = "x"}).errc == Errc::kTooLarge);
   answer = "-OOM too many keys\r\n";
   CHECK(SearchNow(*store, {.text = "x"}).errc == Errc::kTransient);
   answer = "-SHARDDOWN shard 1\r\n";
@@ -89,7 +91,24 @@ TEST_CASE_METHOD(StoreOpener, "blowfish: a search that the server cannot answer"
   CHECK(SearchNow(*store, {.text = "x"}) == SearchResult());
 }
 
-TEST_CASE_METHOD(StoreOpener, "a store without searches refuses them") {
+TEST_CASE_METHOD(StoreOpener, "blowfish: a server must answer the question about its attributes") {
+  std::string answer;
+  const ScriptedRespServer server([&](const ScriptedRespServer::Command& command) {
+    constexpr const char* kFacts =
+        "*8\r\n+version\r\n:1\r\n+shards\r\n:1\r\n+max-batch-items\r\n:9\r\n"
+        "+max-batch-bytes\r\n:9999\r\n";
+    return ScriptedRespServer::Answer{command[0] == "SCHEMA" ? answer : kFacts};
+  });
+  const std::string url = "blowfish://127.0.0.1:" + std::to_string(server.port());
+  answer = "*0\r\n";
+  CHECK_THAT(WhyNot(url), Catch::Contains("its answer to SCHEMA is malformed"));
+  answer = "-LOADING the log\r\n";
+  CHECK(WhyNot(url, Errc::kTransient).find("LOADING") != std::string::npos);
+  answer = "-ERR unknown command 'SCHEMA'\r\n";
+  CHECK_FALSE(OpenUrl(url)->traits().schema);
+}
+
+TEST_CASE_METHOD(StoreOpener, "a store that cannot search refuses to") {
   const auto store = OpenUrl("memory:");
   CHECK_FALSE(store->traits().schema);
   CHECK(SearchNow(*store, {.text = ""}).errc == Errc::kRefused);

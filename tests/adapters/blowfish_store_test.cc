@@ -39,6 +39,9 @@ std::string Bulk(const std::string& bytes) {
   return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
 }
 
+// To SCHEMA.
+const Answer kCannotSearch{"-ERR unknown command 'SCHEMA'\r\n"};
+
 // To STOUT.SHARDS, as a server of RESP2 has it.
 std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1) {
   const auto field = [](const std::string& name, int value) {
@@ -53,7 +56,7 @@ std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1
 Script Shards(int shards, Script others) {
   return [shards, others = std::move(others)](const Command& command) {
     if (command[0] == "STOUT.SHARDS") return Answer{Facts(shards)};
-    if (command[0] == "SCHEMA") return Answer{"-ERR unknown command 'SCHEMA'\r\n"};
+    if (command[0] == "SCHEMA") return kCannotSearch;
     return others(command);
   };
 }
@@ -102,7 +105,9 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: no loss is detected of data that have 
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a lane for each shard, and the server's limits") {
-  server_.Follow([](const Command&) { return Answer{Facts(7, 123, 4567)}; });
+  server_.Follow([](const Command& command) {
+    return command[0] == "SCHEMA" ? kCannotSearch : Answer{Facts(7, 123, 4567)};
+  });
   const auto store = Open();
   const StoreTraits& traits = store->traits();
   CHECK(traits.name == "blowfish");
@@ -119,6 +124,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a lane for each shard, and the server'
 TEST_CASE_METHOD(BlowfishTest, "blowfish: users and passwords") {
   server_.Follow([](const Command& command) -> Answer {
     if (command[0] == "STOUT.SHARDS") return {Facts(1)};
+    if (command[0] == "SCHEMA") return kCannotSearch;
     return {command.back() == "s3cret:/@" ? "+OK\r\n" : "-WRONGPASS invalid\r\n"};
   });
   OpenUrl(At(":s3cret%3A%2F%40@"));
@@ -399,6 +405,7 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: epochs and fences are the server's") {
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: what is larger than the server takes is not sent") {
   server_.Follow([](const Command& command) -> Answer {
+    if (command[0] == "SCHEMA") return kCannotSearch;
     return {command[0] == "STOUT.SHARDS" ? Facts(1, 2, 10) : std::string(kOk)};
   });
   const auto store = Open();

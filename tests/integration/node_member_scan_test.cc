@@ -300,7 +300,7 @@ TEST_CASE("a search asks the member with the shortest queue", "[node][members]")
   CHECK(world.Searches("a") > 5);  // ties go by chance
   CHECK(world.Searches("b") > 5);
   const int before = world.Searches("a");
-  world.queues["a"].theirs = 3;
+  const auto waiting = world.queues["a"].own;
   for (int i = 0; i < 40; ++i) (void)world.Search("");
   CHECK(world.Searches("a") == before);
 }

@@ -185,17 +185,18 @@ TEST_CASE("a limit counts keys that are shown", "[node][search]") {
   const BlowfishServer shard(2, kTwoAttributes);
   const Fleet fleet({shard.Url()});
   RespClient client(fleet.ports().front());
-  for (int i = 0; i < 300; ++i) REQUIRE(client.Do({"SET", std::to_string(i), "x"}) == "+OK");
+  for (int i = 0; i < 3000; ++i) REQUIRE(client.Do({"SET", std::to_string(i), "x"}) == "+OK");
   CHECK(client.Do({"GREP", "x", "LIMIT", "0"}) == "[]");
   CHECK(KeysOf(client.Do({"GREP", "x", "LIMIT", "7"})).size() == 7);
   CHECK(client.Do({"GREP", "x", "COUNT", "LIMIT", "7"}) == ":7");
-  CHECK(client.Do({"GREP", "x", "COUNT"}) == ":300");
+  CHECK(client.Do({"GREP", "x", "COUNT"}) == ":3000");
+  CHECK(client.Do({"GREP", "x", "HASHTAG", "7"}) == "[]");  // it has no hash tag
   // The store finds many keys of other tables.
   REQUIRE(client.Do({"STOUT.TABLE", "CREATE", "t"}) == "+OK");
   REQUIRE(Eventually([&] { return client.Do({"STOUT.TABLE", "USE", "t"}) == "+OK"; }));
   REQUIRE(Do(client, {"SET", "k", "x|y"}) == "+OK");
-  CHECK(client.Do({"GREP", "x", "LIMIT", "1"}) == "[$k]");
-  CHECK(client.Do({"SEARCH", "city", "y"}) == "[$k]");
+  CHECK(Do(client, {"GREP", "x", "LIMIT", "1"}) == "[$k]");
+  CHECK(Do(client, {"SEARCH", "city", "y"}) == "[$k]");
   CHECK(client.Do({"GETATTR", "k", "city"}) == "$y");
   REQUIRE(client.Do({"STOUT.TABLE", "USE", "default"}) == "+OK");
   CHECK(client.Do({"SEARCH", "city", "y"}) == "[]");
@@ -219,6 +220,36 @@ TEST_CASE("an attribute is a part of the newest value", "[node][search]") {
     CHECK(client.Do({"READONLY"}) == "+OK");
     CHECK(client.Do({"GETATTR", "short", "name"}) == "$bob");
   }
+}
+
+TEST_CASE("many answers in one batch keep to the limit of replies", "[node][search]") {
+  const BlowfishServer shard(1, kTwoAttributes);
+  const NodeServer node(shard.Url(), {"--max-value", "1MiB", "--max-replies", "9437184"});
+  RespClient client(node.port());
+  REQUIRE(client.Do({"SET", "key", std::string(1'000'000, 'x')}) == "+OK");
+  REQUIRE(client.Do({"SET", std::string(10'000, 'k'), "many"}) == "+OK");
+  for (int i = 0; i < 50; ++i) client.Queue({"GETATTR", "key", "name"});
+  for (int i = 0; i < 50; ++i) client.Queue({"GREP", "many"});
+  client.Send("");
+  std::map<char, int> replies;
+  for (int i = 0; i < 100; ++i) ++replies[client.Receive().front()];
+  CHECK(replies['$'] == 9);
+  CHECK(replies['['] > 0);
+  CHECK(replies['-'] > 40);
+}
+
+TEST_CASE("searches wait for the only server that can search", "[node][search]") {
+  BlowfishServer shard(1, kTwoAttributes);
+  const Fleet fleet({shard.Url("timeout=1s"), "memory:"});
+  RespClient client(fleet.ports().back());
+  REQUIRE(Do(client, {"SET", "key", "ann|rome"}) == "+OK");
+  CHECK(client.Do({"SEARCH", "city", "rome"}) == "[$key]");
+  shard.Kill();
+  REQUIRE(Do(client, {"SET", "key", "ann|oslo"}) == "+OK");
+  CHECK(client.Do({"GETATTR", "key", "city"}) == "$oslo");
+  CHECK(client.Do({"SEARCH", "city", "oslo"}).starts_with("-TRYAGAIN"));
+  shard.Start();
+  CHECK(Do(client, {"SEARCH", "city", "oslo"}) == "[$key]");
 }
 
 TEST_CASE("a search that cannot be says why", "[node][search]") {

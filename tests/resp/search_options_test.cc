@@ -42,6 +42,8 @@ TEST_CASE("options of SEARCH and GREP", "[options]") {
   CHECK(Refusal(Grep({"PREFIX"})) == "ERR syntax error");
   CHECK(Refusal(Grep({"LIMIT", "x"})) == "ERR value is not an integer or out of range");
   CHECK(Refusal(Grep({"HASHTAG"})) == "ERR syntax error");
+  CHECK(Refusal(Grep({"HASHTAG", ""})) == "ERR a hash tag is not empty and has no '}'");
+  CHECK(Refusal(Grep({"HASHTAG", "a}b"})) == "ERR a hash tag is not empty and has no '}'");
   CHECK(Refusal(Grep({"LIMIT", "1000001"})) == "ERR LIMIT must be at most 1000000");
   CHECK(Refusal(Grep({"LIMIT", "-1"})) == "ERR value is out of range, must be positive");
 }

@@ -32,7 +32,7 @@ struct ServerFacts {
   std::string data_id{};
   bool durable = true;
   Duration tombstone_ttl = std::chrono::hours(1);  // that of older nodes, which do not tell it
-  std::optional<Schema> schema{};                  // of its values; nullopt: it has no searches
+  std::optional<Schema> schema{};  // of its values; nullopt: the server cannot search
 
   bool operator==(const ServerFacts&) const = default;
 };

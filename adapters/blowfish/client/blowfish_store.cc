@@ -110,6 +110,23 @@ asio::awaitable<ReadResult> ReadAll(Connection& connection, const std::vector<st
   co_return all;
 }
 
+asio::awaitable<SearchResult> FindKeys(Connection& connection, const resp::Commands& question,
+                                       std::size_t limit) {
+  resp::Outcome outcome = co_await connection.Run(question);
+  if (outcome.errc != Errc::kOk) co_return Failed<SearchResult>(outcome.errc);
+  Reply& reply = outcome.replies.back();
+  // The question is right, so its answer is larger than the server allows.
+  if (reply.code() == "ERR") co_return SearchResult{Errc::kTooLarge, {}};
+  if (reply.error()) co_return Failed<SearchResult>(client::ErrorOf(reply));
+  std::optional<SearchResult> found = client::DecodeSearch(std::move(reply));
+  if (!found) {
+    connection.Distrust();
+    co_return Failed<SearchResult>(Errc::kUnknown);
+  }
+  found->more = found->keys.size() >= limit;
+  co_return *std::move(found);
+}
+
 // Runs `ask(Connection&)` on a connection of the pool, and passes its outcome to `answer`.
 template <typename T, typename Ask, typename Answer>
 void Submit(Pool& pool, Ask ask, Answer answer) {
@@ -332,11 +349,9 @@ void BlowfishStore::Search(const SearchRequest& request, SearchHandler handler) 
   SearchRequest asked = request;
   asked.limit = std::min(request.limit, client::kMostFound);
   Submit<SearchResult>(
-      engine_->searchers(), client::EncodeSearch(asked),
-      [limit = asked.limit](Reply reply) {
-        std::optional<SearchResult> found = client::DecodeSearch(std::move(reply));
-        if (found) found->more = found->keys.size() >= limit;
-        return found;
+      engine_->searchers(),
+      [question = client::EncodeSearch(asked), limit = asked.limit](Connection& connection) {
+        return FindKeys(connection, question, limit);
       },
       [call](SearchResult result) { call->Answer(std::move(result)); });
 }

@@ -41,6 +41,19 @@ Introduction Read(const Reply& answer, bool is_node) {
   return {.facts = *facts};
 }
 
+// A server without this command cannot search.
+Introduction WithSchema(Introduction introduction, resp::Outcome outcome) {
+  if (outcome.errc != Errc::kOk) return Failure(std::move(outcome), false);
+  const Reply& answer = outcome.replies.back();
+  if (answer.error()) {
+    if (answer.text.starts_with("ERR unknown command")) return introduction;
+    return {ErrorOf(answer), answer.text};
+  }
+  introduction.facts.schema = DecodeSchema(answer);
+  if (!introduction.facts.schema) return Stranger("its answer to SCHEMA is malformed", false);
+  return introduction;
+}
+
 }  // namespace
 
 resp::Peer PeerOf(const BlowfishStore::Options& options) {
@@ -73,8 +86,7 @@ Result<ServerFacts> AskServer(const std::shared_ptr<const resp::Peer>& peer, boo
   const auto ask = [&]() -> asio::awaitable<void> {
     introduction = co_await Introduce(connection, is_node);
     if (introduction.errc != Errc::kOk || is_node) co_return;
-    const resp::Outcome schema = co_await connection.Run(AskForSchema());
-    if (schema.errc == Errc::kOk) introduction.facts.schema = DecodeSchema(schema.replies.back());
+    introduction = WithSchema(std::move(introduction), co_await connection.Run(AskForSchema()));
   };
   asio::co_spawn(io, ask, [](std::exception_ptr error) {
     if (error) std::rethrow_exception(error);

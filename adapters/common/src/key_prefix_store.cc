@@ -50,8 +50,10 @@ void KeyPrefixStore::Scan(const ScanRequest& request, ScanHandler handler) {
 }
 
 void KeyPrefixStore::Search(const SearchRequest& request, SearchHandler handler) {
+  SearchRequest outer = request;
+  if (!outer.beside.empty()) outer.beside = Outer(outer.beside);
   store_->Search(
-      request, [prefix = prefix_, handler = std::move(handler)](SearchResult result) mutable {
+      outer, [prefix = prefix_, handler = std::move(handler)](SearchResult result) mutable {
         std::erase_if(result.keys, [&](const auto& key) { return !key.starts_with(prefix); });
         for (std::string& key : result.keys) key.erase(0, prefix.size());
         handler(std::move(result));

@@ -136,10 +136,10 @@ class Store {
 
   /// Finds keys by their newest durable values. Unless SearchResult::more is true, it returns every
   /// key whose value matches from the beginning of the call to its end, once. It may return other
-  /// keys whose value changed meanwhile. `request` may be destroyed after the call. A store may
-  /// have a limit that is smaller than SearchRequest::limit. Errors: kTransient: repeat the search.
-  /// kRefused: the schema has no such attribute, the limit is
-  ///   0, or the store has no search.
+  /// keys whose value changed meanwhile. A store may have a limit of its own, which is smaller than
+  /// that of the request. `request` may be destroyed after the call.
+  /// Errors: kTransient: repeat the search. kTooLarge: the answer would be too large. kRefused: the
+  ///   schema has no such attribute, the limit is 0, or the store cannot search.
   virtual void Search([[maybe_unused]] const SearchRequest& request, SearchHandler handler) {
     handler({Errc::kRefused, {}});
   }

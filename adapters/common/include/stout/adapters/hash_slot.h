@@ -14,7 +14,7 @@ inline constexpr std::size_t kSlots = 16384;
 using Slot = std::uint16_t;
 
 /// Returns the part of a key that decides its slot: the hash tag, which is the text between the
-/// first '{' and the next '}'. If these are missing or adjacent, it is the whole key.
+/// first '{' and the next '}'. A key without a hash tag, or with an empty one, counts as a whole.
 [[nodiscard]] std::string_view HashedPart(std::string_view key);
 
 /// Returns the slot of a key: CRC16 (XMODEM) of its hashed part, modulo kSlots.

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::string_view kLimitTooLarge = "ERR LIMIT must be at most 1000000";
 static_assert(kMostFound == 1'000'000);
+constexpr std::string_view kNoHashTag = "ERR a hash tag is not empty and has no '}'";
 
 // Takes an option that SEARCH and GREP have in common. Returns an error if there is none.
 std::optional<std::string_view> TakeCommon(Options& options, SearchOptions& parsed) {
@@ -16,6 +17,7 @@ std::optional<std::string_view> TakeCommon(Options& options, SearchOptions& pars
     return std::nullopt;
   }
   if (const auto tag = options.TakeValueOf("HASHTAG")) {
+    if (tag->empty() || tag->find('}') != std::string_view::npos) return kNoHashTag;
     parsed.hash_tag = tag;
     return std::nullopt;
   }

@@ -23,7 +23,8 @@ struct SearchOptions {
 /// Maximum number of keys that a search returns. Without LIMIT, more are an error.
 inline constexpr std::uint64_t kMostFound = 1'000'000;
 
-/// As ParseSetOptions. A LIMIT above kMostFound is an error.
+/// These take the whole command, as ParseSetOptions does. A LIMIT above kMostFound is an error, and
+/// so is a hash tag that no key can have.
 [[nodiscard]] Parsed<SearchOptions> ParseSearchOptions(Arguments arguments);
 [[nodiscard]] Parsed<SearchOptions> ParseGrepOptions(Arguments arguments);
 

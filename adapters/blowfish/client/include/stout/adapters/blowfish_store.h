@@ -49,9 +49,9 @@ namespace stout {
 ///   did nothing. kUnknown if the connection is lost, or silent, after a batch was sent, and if its
 ///   answer is malformed. kTooLarge beyond the limits of traits(), which are the server's, and for
 ///   an item whose key or value exceeds the server's --max-value; the first is logged. kCorrupt
-///   for keys of a shard that the server could not open, and while there is one for epochs, fences
-///   and scans: nothing was done, and the log names the damaged file. Otherwise the server's
-///   outcome of a batch, an item or a call, which for a node is its datalet's.
+///   for keys of a shard that the server could not open, and while there is one for epochs, fences,
+///   scans and searches: nothing was done, and the log names the damaged file. Otherwise the
+///   server's outcome of a batch, an item or a call, which for a node is its datalet's.
 /// Paper: BlowFish (NSDI'16), which the server implements.
 class BlowfishStore final : public Store {
  public:
@@ -85,7 +85,7 @@ class BlowfishStore final : public Store {
     /// the server serve searches. 1..1000
     std::size_t read_connections = 2;
     /// Writes, or reads, of a shard that wait or run, beyond which one fails with kTransient at
-    /// once. >= 1
+    /// once. The same holds for all searches together. >= 1
     std::size_t max_queue = 4096;
   };
 
@@ -114,7 +114,7 @@ class BlowfishStore final : public Store {
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
-  /// A node refuses it.
+  /// The store of a node's datalet refuses it.
   void Search(const SearchRequest& request, SearchHandler handler) override;
   /// A node is told for which of these tenants it reads.
   void Obey(std::shared_ptr<const Tenants> tenants) override;
