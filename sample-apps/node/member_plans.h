@@ -88,8 +88,8 @@ class MemberPlans {
 
   /// Answers kOk if the store, which has just answered a call, has the data of the part's ranges by
   /// its own account, and was in for all of them since the plan was made, by the records as last
-  /// reported. Otherwise kTransient. `incarnation`: of the store when it was
-  /// asked, because the store may be gone now.
+  /// reported. Otherwise kTransient. `incarnation`: of the store when it was asked, because the
+  /// store may be gone now.
   static void Prove(std::shared_ptr<MemberPlans> plans, const MemberPart& part, Store& store,
                     std::string incarnation, UniqueFunction<void(Errc)> handler);
 

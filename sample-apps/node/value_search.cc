@@ -41,9 +41,7 @@ std::string NoSuchAttribute(std::string_view attribute, const Schema& schema) {
 }
 
 constexpr std::string_view kNoSearchNow =
-    "TRYAGAIN some keys have no blowfish-server that can be searched now, within the timeout of "
-    "its "
-    "URL";
+    "TRYAGAIN for some keys no blowfish-server answers within the timeout in its URL";
 
 std::string SearchError(Errc why) {
   if (why == Errc::kTransient) return std::string(kNoSearchNow);
@@ -124,7 +122,7 @@ asio::awaitable<void> ValueSearch::Run(Request& request) {
   request.replies = &replies_;
   request.reply_begin = replies_.size();
   if (const auto schema = SchemaOfTable(request); !schema) {
-    // request.error has the reason.
+    // request.error is the reply.
   } else if (request.command->id == kSchema) {
     ShowSchema(*schema);
   } else if (request.command->id == kGetattr) {
@@ -238,8 +236,7 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
   const bool too_many = !options.limit && found.keys.size() >= kMostFound;
   if (too_many || (found.more && found.keys.size() < wanted))
     request.error = fmt::format(
-        "ERR {} keys or more match, with those of other tables in the store: search for a longer "
-        "text",
+        "ERR {} keys or more match, those of other tables included: search for a longer text",
         kMostFound);
   co_return found;
 }
