@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "resp/server/integer.h"
+#include "resp/server/search_options.h"
 #include "tests/support/catch.h"
 
 namespace stout::resp {
@@ -16,20 +17,28 @@ constexpr std::string_view kSyntax = "ERR syntax error";
 constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 constexpr std::string_view kBadExpiry = "ERR invalid expire time in 'set' command";
 
-using Arguments = std::vector<std::string_view>;
+using Words = std::vector<std::string_view>;
 
-Arguments Behind(Arguments front, const Arguments& options) {
+Words Behind(Words front, const Words& options) {
   front.insert(front.end(), options.begin(), options.end());
   return front;
 }
 
-Parsed<SetOptions> Set(const Arguments& options) {
+Parsed<SetOptions> Set(const Words& options) {
   return ParseSetOptions(Behind({"SET", "EX", "NX"}, options));  // A key and a value like any.
 }
 
-Parsed<ScanOptions> Scan(std::string_view cursor, const Arguments& options = {}) {
-  const Arguments arguments = Behind({"SCAN", cursor}, options);
+Parsed<ScanOptions> Scan(std::string_view cursor, const Words& options = {}) {
+  const Words arguments = Behind({"SCAN", cursor}, options);
   return ParseScanOptions(arguments);
+}
+
+Parsed<SearchOptions> Search(const Words& options) {
+  return ParseSearchOptions(Behind({"SEARCH", "LIMIT", "COUNT"}, options));
+}
+
+Parsed<SearchOptions> Grep(const Words& options) {
+  return ParseGrepOptions(Behind({"GREP", "COUNT"}, options));
 }
 
 template <typename T>
@@ -73,19 +82,19 @@ TEST_CASE("options of SET", "[options]") {
 }
 
 TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
-  const std::vector<Arguments> wrong = {{"NX", "XX"},
-                                        {"XX", "NX"},
-                                        {"EX"},
-                                        {"PX", "1", "EX"},
-                                        {"EX", "1", "PX", "1"},
-                                        {"EXAT", "1", "PXAT", "1"},
-                                        {"KEEPTTL", "EX", "1"},
-                                        {"EX", "1", "KEEPTTL"},
-                                        {"NXX"},
-                                        {""},
-                                        {"GET", "1"},
-                                        {"EX", "x", "NXX"}};
-  for (const Arguments& options : wrong) {
+  const std::vector<Words> wrong = {{"NX", "XX"},
+                                    {"XX", "NX"},
+                                    {"EX"},
+                                    {"PX", "1", "EX"},
+                                    {"EX", "1", "PX", "1"},
+                                    {"EXAT", "1", "PXAT", "1"},
+                                    {"KEEPTTL", "EX", "1"},
+                                    {"EX", "1", "KEEPTTL"},
+                                    {"NXX"},
+                                    {""},
+                                    {"GET", "1"},
+                                    {"EX", "x", "NXX"}};
+  for (const Words& options : wrong) {
     CAPTURE(options);
     CHECK(Refusal(Set(options)) == kSyntax);
   }
@@ -100,19 +109,19 @@ TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
 
 TEST_CASE("options of GETEX", "[options]") {
   using From = Expiry::From;
-  const auto getex = [](const Arguments& options) {
+  const auto getex = [](const Words& options) {
     return ParseGetexOptions(Behind({"GETEX", "EX"}, options));
   };
   CHECK(*getex({}) == GetexOptions{});
   CHECK(*getex({"persist", "PERSIST"}) == GetexOptions{.persist = true});
   CHECK(*getex({"ex", "10"}) == GetexOptions{.expiry = Expiry{From::kNow, 10'000}});
   CHECK(*getex({"PXAT", "1", "PXAT", "2"}) == GetexOptions{.expiry = Expiry{From::kEpoch, 2}});
-  for (const Arguments& options : std::vector<Arguments>{{"PERSIST", "EX", "1"},
-                                                         {"EX", "1", "PERSIST"},
-                                                         {"EX", "1", "PX", "1"},
-                                                         {"KEEPTTL"},
-                                                         {"NX"},
-                                                         {"EX"}}) {
+  for (const Words& options : std::vector<Words>{{"PERSIST", "EX", "1"},
+                                                 {"EX", "1", "PERSIST"},
+                                                 {"EX", "1", "PX", "1"},
+                                                 {"KEEPTTL"},
+                                                 {"NX"},
+                                                 {"EX"}}) {
     CAPTURE(options);
     CHECK(Refusal(getex(options)) == kSyntax);
   }
@@ -134,6 +143,26 @@ TEST_CASE("options of SCAN", "[options]") {
   CHECK(Refusal(Scan("0", {"a*"})) == kSyntax);
   CHECK(Refusal(Scan("0", {"COUNT", "0"})) == kSyntax);
   CHECK(Refusal(Scan("0", {"COUNT", "x"})) == kNotAnInteger);
+}
+
+TEST_CASE("options of SEARCH and GREP", "[options]") {
+  CHECK(*Search({}) == SearchOptions{});
+  CHECK(*Search({"prefix"}) == SearchOptions{.prefix = true});
+  CHECK(*Search({"Count", "LIMIT", "7", "PREFIX"}) ==
+        SearchOptions{.limit = 7, .count = true, .prefix = true});
+  CHECK(*Grep({"limit", "0"}) == SearchOptions{.limit = 0});
+  CHECK(*Grep({"COUNT"}) == SearchOptions{.count = true});
+  CHECK(*Grep({"LIMIT", "1000000", "hashtag", "7"}) ==
+        SearchOptions{.limit = 1'000'000, .hash_tag = "7"});
+  CHECK(Refusal(Search({"LIMIT"})) == "ERR syntax error");
+  CHECK(Refusal(Search({"PREFIXES"})) == "ERR syntax error");
+  CHECK(Refusal(Grep({"PREFIX"})) == "ERR syntax error");
+  CHECK(Refusal(Grep({"LIMIT", "x"})) == "ERR value is not an integer or out of range");
+  CHECK(Refusal(Grep({"HASHTAG"})) == "ERR syntax error");
+  CHECK(Refusal(Grep({"HASHTAG", ""})) == "ERR a hash tag is not empty and has no '}'");
+  CHECK(Refusal(Grep({"HASHTAG", "a}b"})) == "ERR a hash tag is not empty and has no '}'");
+  CHECK(Refusal(Grep({"LIMIT", "1000001"})) == "ERR LIMIT must be at most 1000000");
+  CHECK(Refusal(Grep({"LIMIT", "-1"})) == "ERR value is out of range, must be positive");
 }
 
 }  // namespace
