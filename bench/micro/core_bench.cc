@@ -34,7 +34,7 @@ class Cursor {
     if (++position_ == order_.size()) position_ = 0;
     return keys_[place()];
   }
-  /// Of the key that Next() returned last.
+  /// Returns the place of the key that Next() returned last.
   [[nodiscard]] std::uint32_t place() const { return order_[position_]; }
 
  private:
