@@ -141,4 +141,17 @@ TEST_CASE("ghost cache: a sample finds the hit rate of all keys") {
   CHECK(static_cast<double>(hits) / asked == Approx(.4).margin(.03));
 }
 
+TEST_CASE("ghost cache: keys that all fit get a small sample") {
+  constexpr std::size_t kCapacity = 10'000;
+  GhostCache ghost(100);
+  for (std::uint64_t key = 1; key <= 80; ++key) (void)ghost.Touch(key, 10, kCapacity);
+  CHECK(ghost.rate() == 1);
+  for (int i = 0; i < 10; ++i) ghost.Shrink(kCapacity);
+  CHECK(ghost.rate() == .125 / 2);  // 1,000 keys fit
+  CHECK(ghost.keys() < 20);
+  // Keys that are larger get a larger sample.
+  for (std::uint64_t key = 1; key <= 80; ++key) (void)ghost.Touch(key, 500, kCapacity);
+  CHECK(ghost.rate() == 1);
+}
+
 }  // namespace stout

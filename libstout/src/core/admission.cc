@@ -66,6 +66,7 @@ void Admission::EndWindow(Tenant& tenant) {
   *tenant.hit_rate += options_.smoothing * (alone - *tenant.hit_rate);
   tenant.hit_rate_in_fact += options_.smoothing * (in_fact - tenant.hit_rate_in_fact);
   tenant.requests = tenant.hits = tenant.expected = tenant.missed = 0;
+  tenant.ghost.Shrink(capacity_);
   SetWorth(tenant);
   Decide();
 }

@@ -15,21 +15,30 @@ std::optional<bool> GhostCache::Touch(std::uint64_t hash, std::size_t bytes, std
   }
   bytes_ += bytes - place->second->bytes;
   place->second->bytes = bytes;
-  if (places_.size() > max_keys_) {
-    rate_ /= 2;
-    for (auto key = recent_.begin(); key != recent_.end();) {
-      const auto next = std::next(key);
-      if (!InSample(key->hash)) Drop(key);
-      key = next;
-    }
-  }
+  if (keys() > max_keys_) Halve();
   const auto is_over = [&] {
     return static_cast<double>(bytes_) > rate_ * static_cast<double>(capacity);
   };
   // If keys have grown, the sample may have become too small.
-  if (is_over() && places_.size() < max_keys_ / 4) rate_ = std::min(1.0, 2 * rate_);
+  if (is_over() && keys() < max_keys_ / 4) rate_ = std::min(1.0, 2 * rate_);
   while (!recent_.empty() && is_over()) Drop(recent_.begin());
   return !is_new;
+}
+
+void GhostCache::Shrink(std::size_t capacity) {
+  if (recent_.empty()) return;
+  const double mean = static_cast<double>(bytes_) / static_cast<double>(keys());
+  const double keys_if_full = rate_ * static_cast<double>(capacity) / mean;
+  if (keys_if_full > static_cast<double>(max_keys_)) Halve();
+}
+
+void GhostCache::Halve() {
+  rate_ /= 2;
+  for (auto key = recent_.begin(); key != recent_.end();) {
+    const auto next = std::next(key);
+    if (!InSample(key->hash)) Drop(key);
+    key = next;
+  }
 }
 
 void GhostCache::Drop(Keys::iterator key) {

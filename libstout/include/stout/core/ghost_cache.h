@@ -15,8 +15,11 @@ namespace stout::inline v1 {
 ///
 /// A key is in the sample if its hash is below a threshold: the share rate() of all hashes. The hit
 /// rate of the sampled keys in a cache of rate() times the bytes is about that of all keys in the
-/// whole cache. If the sample has more than `max_keys` keys, the threshold is halved. If the cache
-/// is full with less than a quarter of `max_keys`, it is doubled.
+/// whole cache. The threshold is halved if the sample has more than `max_keys` keys, or would have
+/// when the cache is full. It is doubled if the cache is full with less than a quarter of them.
+///
+/// Keys that all fit into the cache therefore get a small sample, or none. This suffices if only
+/// misses are counted, as Admission does, because such keys do not miss.
 ///
 /// Memory: about 100 bytes for each of at most max_keys + 1 keys.
 /// Owner: an Admission; it can be moved.   Threads: none of its own.   Errors: cannot fail.
@@ -33,6 +36,10 @@ class GhostCache {
   /// nullopt if the key is not in the sample.
   std::optional<bool> Touch(std::uint64_t hash, std::size_t bytes, std::size_t capacity);
 
+  /// Halves the sample once if it would have more than max_keys keys when the cache is full. Call
+  /// it from time to time: a new sample is large, so that a new tenant is judged soon.
+  void Shrink(std::size_t capacity);
+
   /// Returns true if the key with this hash is in the sample. The decision uses bits that are
   /// independent of those that the caller's own tables use.
   [[nodiscard]] bool InSample(std::uint64_t hash) const { return SplitMix64(hash).Unit() < rate_; }
@@ -47,6 +54,7 @@ class GhostCache {
   };
   using Keys = std::list<Key>;  // least recently used first
 
+  void Halve();
   void Drop(Keys::iterator key);
 
   std::size_t max_keys_;
