@@ -261,22 +261,14 @@ STOUT_STORE_TEST("a scan goes on with its cursor after the store is reopened",
 
 #ifndef STOUT_TEST_REDIS_CLUSTER
 // A store whose scans have a fault, which WrongWith() must find.
-class WrongStore final : public Store {
+class WrongStore final : public ForwardingStore {
  public:
   enum class Fault { kNone, kSkipsAKey, kForgetsTombstones, kRepeatsAKey, kOldStamps, kFullPages };
 
-  WrongStore(Store& store, Fault fault) : store_(store), fault_(fault) {}
+  WrongStore(Store& store, Fault fault) : ForwardingStore(store), fault_(fault) {}
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
-    store_.Scan(request, [this, handler = std::move(handler)](ScanResult result) mutable {
+    ForwardingStore::Scan(request, [this, handler = std::move(handler)](ScanResult result) mutable {
       Spoil(&result.keys);
       handler(std::move(result));
     });
@@ -305,7 +297,6 @@ class WrongStore final : public Store {
     }
   }
 
-  Store& store_;
   const Fault fault_;
 };
 

@@ -14,6 +14,7 @@
 
 #include "docstore_fleet.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/forwarding_store.h"
 #include "stout/in_process_leases.h"
 #include "tests/support/catch.h"
 
@@ -202,25 +203,16 @@ TEST_CASE("what a former owner writes after it was fenced changes nothing", "[do
 }
 
 // A store that answers the first fence as it is told to.
-class FenceRefuser final : public Store {
+class FenceRefuser final : public ForwardingStore {
  public:
-  FenceRefuser(Store& store, Errc answer) : store_(store), answer_(answer) {}
+  FenceRefuser(Store& store, Errc answer) : ForwardingStore(store), answer_(answer) {}
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
     if (!refused_.exchange(true)) return handler(answer_);
-    store_.Fence(scope, epoch, std::move(handler));
+    ForwardingStore::Fence(scope, epoch, std::move(handler));
   }
 
  private:
-  Store& store_;
   const Errc answer_;
   std::atomic<bool> refused_ = false;
 };
@@ -241,15 +233,14 @@ TEST_CASE("a range that the store does not open is not lost for good", "[docstor
 }
 
 // A store that never takes the keys of sections named "stuck", and that can be cut off.
-class TroubledStore final : public Store {
+class TroubledStore final : public ForwardingStore {
  public:
-  explicit TroubledStore(Store& store) : store_(store) {}
+  using ForwardingStore::ForwardingStore;
 
   void Cut(bool cut) { cut_ = cut; }
   // Writes that failed, of batches and of stuck keys.
   [[nodiscard]] int failed() const { return failed_; }
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   void Write(const WriteBatch& batch, WriteHandler handler) override {
     if (cut_) {
       ++failed_;
@@ -267,27 +258,27 @@ class TroubledStore final : public Store {
       }
     }
     auto owned = std::make_shared<WriteBatch>(std::move(rest));
-    store_.Write(*owned, [owned, result = std::move(result),
-                          handler = std::move(handler)](const WriteResult& written) mutable {
-      result.batch = written.batch;
-      handler(std::move(result));
-    });
+    ForwardingStore::Write(*owned,
+                           [owned, result = std::move(result),
+                            handler = std::move(handler)](const WriteResult& written) mutable {
+                             result.batch = written.batch;
+                             handler(std::move(result));
+                           });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
     if (cut_) return handler({Errc::kUnknown, {}});
-    store_.Read(batch, std::move(handler));
+    ForwardingStore::Read(batch, std::move(handler));
   }
   void NewEpoch(EpochHandler handler) override {
     if (cut_) return handler(Errc::kUnknown, 0);
-    store_.NewEpoch(std::move(handler));
+    ForwardingStore::NewEpoch(std::move(handler));
   }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
     if (cut_) return handler(Errc::kUnknown);
-    store_.Fence(scope, epoch, std::move(handler));
+    ForwardingStore::Fence(scope, epoch, std::move(handler));
   }
 
  private:
-  Store& store_;
   std::atomic<bool> cut_ = false;
   std::atomic<int> failed_ = 0;
 };

@@ -18,7 +18,7 @@ void GateStore::Open() {
     shut_ = false;
     held.swap(held_);
   }
-  for (auto& [batch, handler] : held) store_.Write(*batch, std::move(handler));
+  for (auto& [batch, handler] : held) ForwardingStore::Write(*batch, std::move(handler));
 }
 
 std::size_t GateStore::held() const {
@@ -34,7 +34,7 @@ void GateStore::Write(const WriteBatch& batch, WriteHandler handler) {
       return;
     }
   }
-  store_.Write(batch, std::move(handler));
+  ForwardingStore::Write(batch, std::move(handler));
 }
 
 Runner::Runner(int threads) : context_(threads), work_(boost::asio::make_work_guard(context_)) {

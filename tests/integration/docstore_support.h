@@ -14,33 +14,24 @@
 
 #include "server/server.h"
 #include "stout/adapters/memory_store.h"
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 #include "tests/support/http_client.h"
 
 namespace stout::docstore {
 
 /// Holds writes back while it is shut. Tests then see what a server does before a state is durable.
-class GateStore final : public Store {
+class GateStore final : public ForwardingStore {
  public:
-  explicit GateStore(Store& store) : store_(store) {}
+  using ForwardingStore::ForwardingStore;
 
   void Shut();
   /// Passes the held writes and all later ones.
   void Open();
   /// Returns the number of held batches.
   [[nodiscard]] std::size_t held() const;
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
-  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    store_.Fence(scope, epoch, std::move(handler));
-  }
 
  private:
-  Store& store_;
   mutable std::mutex mutex_;
   bool shut_ = false;
   std::deque<std::pair<const WriteBatch*, WriteHandler>> held_;

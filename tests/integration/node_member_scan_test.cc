@@ -20,6 +20,7 @@
 #include "stout/adapters/partition.h"
 #include "stout/core/range_actions.h"
 #include "stout/core/registry_table.h"
+#include "stout/forwarding_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/gated_store.h"
 
@@ -29,23 +30,13 @@ namespace {
 constexpr RangeId kRanges = 8;
 
 // Finds keys by their whole values, as a store with an attribute.
-class SearchingStore final : public Store {
+class SearchingStore final : public ForwardingStore {
  public:
   explicit SearchingStore(const boost::asio::any_io_executor& executor)
-      : executor_(executor), store_(executor), traits_(store_.traits()) {
+      : ForwardingStore(store_), executor_(executor), store_(executor), traits_(store_.traits()) {
     traits_.schema = Schema();
   }
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
-  void Scan(const ScanRequest& request, ScanHandler handler) override {
-    store_.Scan(request, std::move(handler));
-  }
   void Search(const SearchRequest& request, SearchHandler handler) override {
     ++searches;
     store_.Scan({.cursor = {}, .limit = 1000},

@@ -18,6 +18,7 @@
 #include "node/node_service.h"
 #include "node/value_format.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/forwarding_store.h"
 #include "stout/write_back_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/plain_options.h"
@@ -51,20 +52,12 @@ inline std::string Shown(std::string_view& replies) {
 }
 
 // A store that the test counts scans of, and acts between a scan and its answer.
-class ProbedStore final : public Store {
+class ProbedStore final : public ForwardingStore {
  public:
-  explicit ProbedStore(const asio::any_io_executor& executor) : inner_(executor) {
-    traits_ = inner_.traits();
-  }
+  explicit ProbedStore(const asio::any_io_executor& executor)
+      : ForwardingStore(inner_), inner_(executor), traits_(inner_.traits()) {}
 
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    inner_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    inner_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { inner_.NewEpoch(std::move(handler)); }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     ++scans;
     if (scan_fails) return handler({Errc::kTransient, {}, {}});

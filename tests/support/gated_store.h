@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 
 namespace stout {
 
@@ -13,9 +13,10 @@ namespace stout {
 /// answers none of them.
 ///
 /// Owner: owns the store underneath.   Threads: none of its own; callers serialise.
-class GatedStore final : public Store {
+class GatedStore final : public ForwardingStore {
  public:
-  explicit GatedStore(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+  explicit GatedStore(std::unique_ptr<Store> store)
+      : ForwardingStore(*store), store_(std::move(store)) {}
 
   void Shut() { is_shut_ = holds_writes_ = true; }
   void HoldWrites() { holds_writes_ = true; }
@@ -28,12 +29,10 @@ class GatedStore final : public Store {
   }
   /// Its answers to reads report a queue that is longer by this.
   void LengthenQueue(std::size_t requests) { queue_ = requests; }
+  using ForwardingStore::underneath;
   [[nodiscard]] std::size_t reads() const { return reads_; }
   [[nodiscard]] std::size_t waiting() const { return calls_.size(); }
-  [[nodiscard]] Store& underneath() { return *store_; }
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_->traits(); }
-  [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_->PartitionOf(key); }
   void Write(const WriteBatch& batch, WriteHandler handler) override {
     Pass(holds_writes_, [this, &batch, handler = std::move(handler)]() mutable {
       store_->Write(batch, std::move(handler));

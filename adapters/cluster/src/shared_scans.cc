@@ -202,16 +202,17 @@ class SharedScans::State : public std::enable_shared_from_this<State> {
   std::map<PassId, std::shared_ptr<Pass>> passes_;
 };
 
-SharedScans::SharedScans(Store& store) : store_(store), state_(std::make_shared<State>()) {}
+SharedScans::SharedScans(Store& store)
+    : ForwardingStore(store), state_(std::make_shared<State>()) {}
 SharedScans::~SharedScans() = default;
 
-void SharedScans::StartGathered() { state_->StartGathered(store_); }
+void SharedScans::StartGathered() { state_->StartGathered(underneath()); }
 
 void SharedScans::Scan(const ScanRequest& request, ScanHandler handler) {
   if (request.cursor.empty()) return state_->Gather(request, std::move(handler));
   auto at = Cursor::Decode(request.cursor);
   if (!at) return handler({Errc::kRefused, {}, {}});
-  state_->Answer(store_, *std::move(at), request.limit, request.values,
+  state_->Answer(underneath(), *std::move(at), request.limit, request.values,
                  {request.wanted, std::move(handler)});
 }
 

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <utility>
-#include <vector>
 
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 
 namespace stout {
 
@@ -16,7 +14,7 @@ namespace stout {
 ///
 /// Owner: refers to the store, which outlives it and its calls.
 /// Threads: any.
-class SharedScans final : public Store {
+class SharedScans final : public ForwardingStore {
  public:
   explicit SharedScans(Store& store);
   ~SharedScans() override;
@@ -24,31 +22,11 @@ class SharedScans final : public Store {
   /// Starts the scans that wait. Call it from time to time.
   void StartGathered();
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
-  [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_.PartitionOf(key); }
-  void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, std::move(handler));
-  }
-  void Read(const ReadBatch& batch, ReadHandler handler) override {
-    store_.Read(batch, std::move(handler));
-  }
-  void NewEpoch(EpochHandler handler) override { store_.NewEpoch(std::move(handler)); }
-  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    store_.Fence(scope, epoch, std::move(handler));
-  }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
-  void Search(const SearchRequest& request, SearchHandler handler) override {
-    store_.Search(request, std::move(handler));
-  }
-  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
-    return store_.CachedByTenant();
-  }
-  void Obey(std::shared_ptr<const Tenants> tenants) override { store_.Obey(std::move(tenants)); }
 
  private:
   class State;
 
-  Store& store_;
   const std::shared_ptr<State> state_;  // shared with the calls under way
 };
 

@@ -45,7 +45,9 @@ WriteResult Merge(WriteResult result, const std::vector<std::uint32_t>& kept,
 
 FaultyStore::FaultyStore(const boost::asio::any_io_executor& executor, std::unique_ptr<Store> store,
                          FaultyOptions options)
-    : store_(std::move(store)), faults_(std::make_unique<Faults>(executor, std::move(options))) {}
+    : ForwardingStore(*store),
+      store_(std::move(store)),
+      faults_(std::make_unique<Faults>(executor, std::move(options))) {}
 
 FaultyStore::~FaultyStore() {
   faults_->Finish();

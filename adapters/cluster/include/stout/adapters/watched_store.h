@@ -8,7 +8,7 @@
 
 #include "stout/adapters/store_health.h"
 #include "stout/error.h"
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 
 namespace stout {
 
@@ -16,7 +16,7 @@ namespace stout {
 ///
 /// Owner: refers to the store, which outlives it and its calls.
 /// Threads: any; `observe_owned` runs on the thread that brings the answer.
-class WatchedStore final : public Store {
+class WatchedStore final : public ForwardingStore {
  public:
   using Clock = StoreHealth::Clock;
   /// The end of a write or a fence, which shows who owns its scope: when it was sent, and the
@@ -25,7 +25,7 @@ class WatchedStore final : public Store {
 
   /// `observe_owned` may be empty.
   explicit WatchedStore(Store& store, ObserveOwned observe_owned = {})
-      : store_(store), watch_(std::make_shared<Watch>(std::move(observe_owned))) {}
+      : ForwardingStore(store), watch_(std::make_shared<Watch>(std::move(observe_owned))) {}
 
   /// As of now.
   [[nodiscard]] StoreHealth health() const {
@@ -39,50 +39,39 @@ class WatchedStore final : public Store {
     if (health().NeedsProbe()) NewEpoch([](ErrorCode, Epoch) {});
   }
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_.traits(); }
-  [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_.PartitionOf(key); }
-
   void Write(const WriteBatch& batch, WriteHandler handler) override {
-    store_.Write(batch, [watch = watch_, epoch = batch.epoch, sent = watch_->Begin(Call::kWrite),
-                         handler = std::move(handler)](WriteResult result) mutable {
-      watch->End(Call::kWrite, result.batch);
-      watch->EndOwned(epoch, sent, OutcomeOf(result));
-      handler(std::move(result));
-    });
+    underneath().Write(batch,
+                       [watch = watch_, epoch = batch.epoch, sent = watch_->Begin(Call::kWrite),
+                        handler = std::move(handler)](WriteResult result) mutable {
+                         watch->End(Call::kWrite, result.batch);
+                         watch->EndOwned(epoch, sent, OutcomeOf(result));
+                         handler(std::move(result));
+                       });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
     watch_->Begin(Call::kRead);
-    store_.Read(batch, [watch = watch_, handler = std::move(handler)](ReadResult result) mutable {
-      watch->End(Call::kRead, result.errc);
-      handler(std::move(result));
-    });
+    underneath().Read(batch,
+                      [watch = watch_, handler = std::move(handler)](ReadResult result) mutable {
+                        watch->End(Call::kRead, result.errc);
+                        handler(std::move(result));
+                      });
   }
-  void Scan(const ScanRequest& request, ScanHandler handler) override {
-    store_.Scan(request, std::move(handler));
-  }
-  void Search(const SearchRequest& request, SearchHandler handler) override {
-    store_.Search(request, std::move(handler));
-  }
-  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
-    return store_.CachedByTenant();
-  }
-  void Obey(std::shared_ptr<const Tenants> tenants) override { store_.Obey(std::move(tenants)); }
   void NewEpoch(EpochHandler handler) override {
     watch_->Begin(Call::kNewEpoch);
-    store_.NewEpoch(
+    underneath().NewEpoch(
         [watch = watch_, handler = std::move(handler)](ErrorCode ec, Epoch epoch) mutable {
           watch->End(Call::kNewEpoch, ec);
           handler(ec, epoch);
         });
   }
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    store_.Fence(scope, epoch,
-                 [watch = watch_, epoch, sent = watch_->Begin(Call::kRead),
-                  handler = std::move(handler)](ErrorCode ec) mutable {
-                   watch->End(Call::kRead, ec);
-                   watch->EndOwned(epoch, sent, ec);
-                   handler(ec);
-                 });
+    underneath().Fence(scope, epoch,
+                       [watch = watch_, epoch, sent = watch_->Begin(Call::kRead),
+                        handler = std::move(handler)](ErrorCode ec) mutable {
+                         watch->End(Call::kRead, ec);
+                         watch->EndOwned(epoch, sent, ec);
+                         handler(ec);
+                       });
   }
 
  private:
@@ -118,7 +107,6 @@ class WatchedStore final : public Store {
     return result.batch;
   }
 
-  Store& store_;
   const std::shared_ptr<Watch> watch_;
 };
 

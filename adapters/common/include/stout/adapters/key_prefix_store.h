@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 
 namespace stout {
 
@@ -20,28 +20,19 @@ namespace stout {
 /// Owner: shares the store.
 /// Threads: any.
 /// Errors: those of the store.
-class KeyPrefixStore final : public Store {
+class KeyPrefixStore final : public ForwardingStore {
  public:
   /// `prefix`: not empty.
   KeyPrefixStore(std::shared_ptr<Store> store, std::string prefix)
-      : store_(std::move(store)), prefix_(std::move(prefix)) {}
+      : ForwardingStore(*store), store_(std::move(store)), prefix_(std::move(prefix)) {}
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_->traits(); }
   [[nodiscard]] LaneId PartitionOf(KeyView key) const override {
     return store_->PartitionOf(Outer(key));
   }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
-  void NewEpoch(EpochHandler handler) override { store_->NewEpoch(std::move(handler)); }
-  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    store_->Fence(scope, epoch, std::move(handler));
-  }
   void Scan(const ScanRequest& request, ScanHandler handler) override;
   void Search(const SearchRequest& request, SearchHandler handler) override;
-  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
-    return store_->CachedByTenant();
-  }
-  void Obey(std::shared_ptr<const Tenants> tenants) override { store_->Obey(std::move(tenants)); }
 
  private:
   [[nodiscard]] std::string Outer(KeyView key) const { return prefix_ + std::string(key); }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stout/core/types.h"
-#include "stout/store.h"
+#include "stout/forwarding_store.h"
 #include "stout/unique_function.h"
 
 namespace stout {
@@ -80,7 +80,7 @@ struct FaultyOptions {
 /// Owner: owns the store underneath; the executor's context must outlive both. Destroying it does
 ///   at once what was to be done later, and destroys, uncalled, the handlers of lost answers.
 /// Threads: any; handlers run on threads of the store underneath, or on the executor after a delay.
-class FaultyStore final : public Store {
+class FaultyStore final : public ForwardingStore {
  public:
   FaultyStore(const boost::asio::any_io_executor& executor, std::unique_ptr<Store> store,
               FaultyOptions options = {});
@@ -90,21 +90,14 @@ class FaultyStore final : public Store {
   void ScriptWrite(Fault fault);
   void ScriptRead(Fault fault);
 
-  /// The store underneath, for a look past the faults.
-  [[nodiscard]] Store& underneath() { return *store_; }
+  using ForwardingStore::underneath;  // for a look past the faults
 
-  [[nodiscard]] const StoreTraits& traits() const override { return store_->traits(); }
-  [[nodiscard]] LaneId PartitionOf(KeyView key) const override { return store_->PartitionOf(key); }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
   void Search(const SearchRequest& request, SearchHandler handler) override;
-  [[nodiscard]] std::vector<TenantStats> CachedByTenant() const override {
-    return store_->CachedByTenant();
-  }
-  void Obey(std::shared_ptr<const Tenants> tenants) override { store_->Obey(std::move(tenants)); }
 
  private:
   class Faults;
