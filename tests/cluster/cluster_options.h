@@ -4,6 +4,7 @@
 #include <string>
 
 #include "stout/core/options.h"
+#include "stout/core/placement.h"
 #include "stout/core/range_keeper.h"
 #include "stout/core/replica_set.h"
 #include "stout/core/types.h"
@@ -82,6 +83,7 @@ struct ClusterOptions {
   MemberIndex replicas = 3;     ///< members at the start
   MemberIndex in_at_start = 3;  ///< of these
   bool has_lazy = false;        ///< the last datalet is a lazy member, and never another
+  Placement place{};            ///< chooses the members; otherwise they change at random
   std::uint32_t keys = 2;
   std::uint32_t clients = 3;
   std::uint32_t steps = 0;  ///< in the phase with faults

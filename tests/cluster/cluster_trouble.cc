@@ -109,6 +109,18 @@ void ClusterWorld::ChangeMode() {
 /// One datalet joins, or leaves, or takes the place of another.
 void ClusterWorld::ChangeWanted() {
   const std::size_t datalet_id = random_.Below(options_.datalets - lazy_.size());
+  if (options_.place) {
+    Place(datalet_id);
+  } else {
+    Replace(datalet_id);
+  }
+  (void)Disturb("wanted", Duration(), datalet_id, wanted_.size());
+  for (Node& node : nodes_) {
+    if (node.owner) node.owner->Want(wanted_);
+  }
+}
+
+void ClusterWorld::Replace(std::size_t datalet_id) {
   const std::string datalet = DataletName(datalet_id);
   const bool may_shrink = wanted_.size() > options_.set.min_in;
   const auto found = std::find(wanted_.begin(), wanted_.end(), datalet);
@@ -120,10 +132,16 @@ void ClusterWorld::ChangeWanted() {
   } else if (may_shrink) {
     wanted_.erase(found);
   }
-  (void)Disturb("wanted", Duration(), datalet_id, wanted_.size());
-  for (Node& node : nodes_) {
-    if (node.owner) node.owner->Want(wanted_);
+}
+
+void ClusterWorld::Place(std::size_t datalet_id) {
+  const std::string datalet = DataletName(datalet_id);
+  if (!live_.contains(datalet)) {
+    live_.try_emplace(datalet);
+  } else if (live_.size() > options_.replicas) {
+    live_.erase(datalet);
   }
+  wanted_ = options_.place(0, live_, options_.replicas);
 }
 
 }  // namespace stout::sim

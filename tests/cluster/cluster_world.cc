@@ -64,6 +64,11 @@ ClusterWorld::ClusterWorld(const ClusterOptions& options, bool print)
   }
   for (MemberIndex m = 0; m < options.replicas; ++m) wanted_.push_back(DataletName(m));
   if (options.has_lazy) lazy_.push_back(DataletName(options.datalets - 1));
+  if (options.place) {
+    for (MemberIndex m = 0; m + lazy_.size() < options.datalets; ++m)
+      live_.try_emplace(DataletName(m));
+    wanted_ = options.place(0, live_, options.replicas);
+  }
   if (options.strong || options.mistake == Mistake::kEcJudgedAsSc) strong_.emplace_back();
   for (Node& node : nodes_) {
     // Four fifths of the margin that a lease leaves for clocks, which is a twentieth.

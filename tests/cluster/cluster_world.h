@@ -69,6 +69,8 @@ class ClusterWorld final : private OwnerWorld {
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   [[nodiscard]] const std::vector<test::Operation>& history() const { return history_; }
+  /// Returns the datalets that should be members. In the end they are, or the verdict is bad.
+  [[nodiscard]] const std::vector<std::string>& wanted() const { return wanted_; }
 
  private:
   /// A time in which the record says sc. In it the history is linearizable from these states on.
@@ -196,6 +198,8 @@ class ClusterWorld final : private OwnerWorld {
   void Empty(std::size_t datalet);
   void ChangeMode();
   void ChangeWanted();
+  void Replace(std::size_t datalet_id);
+  void Place(std::size_t datalet_id);
   void Heal();
   void Settle();
   void ExpectService();
@@ -229,10 +233,11 @@ class ClusterWorld final : private OwnerWorld {
   std::vector<Node> nodes_;
   std::vector<Session> sessions_;
   Mode want_mode_;
-  std::vector<std::uint64_t> reserved_;  // versions, by node
-  Duration widest_{};                    // the offset of a clock that has gone back
-  std::vector<std::string> wanted_;      // datalets
-  std::vector<std::string> lazy_;        // likewise
+  std::vector<std::uint64_t> reserved_;            // versions, by node
+  Duration widest_{};                              // the offset of a clock that has gone back
+  std::vector<std::string> wanted_;                // datalets
+  std::vector<std::string> lazy_;                  // likewise
+  std::map<std::string, Recorded<Datalet>> live_;  // those that a placement may choose
   TimePoint disturbed_until_{};
   bool healed_ = false;
   Counts counts_;

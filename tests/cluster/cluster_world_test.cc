@@ -7,11 +7,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <string>
 
+#include "tests/cluster/zoned_placement.h"
 #include "tests/support/catch.h"
 #include "tests/support/rounds.h"
 
@@ -70,6 +73,42 @@ TEST_CASE("a replicated range keeps its promises while members and owners fail",
   CHECK(counts.causal > seeds);
   CHECK(4 * counts.shared > seeds);
   CHECK(counts.merges > seeds);
+}
+
+TEST_CASE("a range follows a placement of the user's own", "[cluster][long]") {
+  const auto zone_of = [](const std::string& datalet) {
+    return std::string(1, "abc"[datalet.back() % 3]);
+  };
+  const auto zones_of = [&](const std::vector<std::string>& datalets) {
+    std::set<std::string> zones;
+    for (const std::string& each : datalets) zones.insert(zone_of(each));
+    return zones.size();
+  };
+  const std::uint64_t seeds = test::Rounds("STOUT_SEEDS", 100);
+  ClusterWorld::Counts counts;
+  std::uint64_t otherwise = 0;  // worlds in which PlaceRange uses fewer zones
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    ClusterOptions options = DeriveCluster(seed, Mistake::kNone);
+    options.datalets = options.has_lazy ? 7 : 6;
+    options.faults.change_wanted = 20;
+    std::vector<std::string> present;
+    std::vector<std::string> by_default;
+    options.place = [&](RangeId range, const ZonedPlacement::Live& live, std::size_t replicas) {
+      present = PlaceRange(range, live, live.size());
+      by_default = PlaceRange(range, live, replicas);
+      return ZonedPlacement(zone_of)(range, live, replicas);
+    };
+    ClusterWorld world(options, false);
+    world.Run();
+    counts += world.counts();
+    if (world.verdict().failed()) FAIL(Describe(options) << world.verdict().what());
+    CAPTURE(seed, present, world.wanted());
+    const std::size_t zones = zones_of(world.wanted());
+    CHECK(zones == std::min<std::size_t>(zones_of(present), options.replicas));
+    otherwise += zones_of(by_default) < zones ? 1 : 0;
+  }
+  CHECK(counts.fills > 2 * seeds);
+  CHECK(otherwise > seeds / 10);
 }
 
 constexpr const char* kUnordered = "no order explains";

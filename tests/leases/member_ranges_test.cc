@@ -83,6 +83,21 @@ TEST_CASE("a datalet that no node served loses its place at once", "[members]") 
   CHECK(known.Wanted(0, RecordOf({"a", "b"}), 2, kStart) == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("a placement of the user's own is obeyed, and gaps in it are filled", "[members]") {
+  using Ids = std::vector<std::string>;
+  KnownDatalets known(15min, [](RangeId range, const auto&, std::size_t) {
+    return range == 0 ? Ids{"unknown", "c", "c", "gone", "b"} : Ids{};
+  });
+  known.Learn(Present({{"a", 1}, {"b", 1}, {"c", 1}, {"gone", 1}}), kStart);
+  known.Learn(Present({{"a", 1}, {"b", 1}, {"c", 1}}), kStart);
+  CHECK(known.Wanted(0, {}, 2, kStart) == Ids{"c", "b"});
+  CHECK(known.Wanted(0, RecordOf({"gone"}), 2, kStart) == Ids{"c", "gone"});
+  CHECK(known.Wanted(0, RecordOf({"gone"}), 4, kStart) == Ids{"c", "gone", "b", "a"});
+  KnownDatalets by_default(15min);
+  by_default.Learn(Present({{"a", 1}, {"b", 1}, {"c", 1}}), kStart);
+  CHECK(known.Wanted(1, {}, 2, kStart) == by_default.Wanted(1, {}, 2, kStart));
+}
+
 TEST_CASE("a node is cut off from a member that stays in under one other owner", "[members]") {
   CutOff cut_off;
   RegistryTable records;

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "stout/core/placement.h"
-
 namespace stout {
 
 void KnownDatalets::Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now) {
@@ -46,7 +44,17 @@ std::vector<std::string> KnownDatalets::Wanted(RangeId range, const RangeRecord&
       candidates[id] = known.datalet;
     }
   }
-  return PlaceRange(range, candidates, replicas);
+  std::vector<std::string> ids;
+  if (place_) ids = place_(range, candidates, replicas);
+  const std::vector<std::string> others = PlaceRange(range, candidates, candidates.size());
+  ids.insert(ids.end(), others.begin(), others.end());
+  std::vector<std::string> wanted;
+  for (const std::string& id : ids) {
+    if (wanted.size() == replicas) break;
+    if (!candidates.contains(id)) continue;
+    if (std::find(wanted.begin(), wanted.end(), id) == wanted.end()) wanted.push_back(id);
+  }
+  return wanted;
 }
 
 }  // namespace stout

@@ -4,21 +4,25 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "stout/core/placement.h"
 #include "stout/core/registry_table.h"
 #include "stout/core/types.h"
 
 namespace stout {
 
-/// The datalets that a node has met, by which it chooses the members of ranges (PlaceRange). A
-/// member that is gone keeps its place for some time: it may come back.
+/// The datalets that a node has met, among which `place` chooses the members of ranges. A member
+/// that is gone keeps its place for some time: it may come back. If `place` returns too few, or is
+/// empty, PlaceRange chooses the others.
 ///
 /// Units: time points of the steady clock.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class KnownDatalets {
  public:
-  explicit KnownDatalets(Duration replace_after) : replace_after_(replace_after) {}
+  explicit KnownDatalets(Duration replace_after, Placement place = {})
+      : replace_after_(replace_after), place_(std::move(place)) {}
 
   /// `present`: the datalets of the registry.
   void Learn(const std::map<std::string, Recorded<Datalet>>& present, TimePoint now);
@@ -36,6 +40,7 @@ class KnownDatalets {
   };
 
   Duration replace_after_;
+  Placement place_;
   std::map<std::string, Known> known_;
 };
 

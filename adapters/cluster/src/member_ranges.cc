@@ -56,7 +56,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         config_(config),
         options_(std::move(options)),
         datalets_(std::make_unique<Datalets>(options_.open, options_.map.tenants)),
-        known_(options_.replace_after),
+        known_(options_.replace_after, options_.place),
         timer_(strand_),
         registration_(registry_),
         reservation_(std::make_shared<Reservation>(registry_)),

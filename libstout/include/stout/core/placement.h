@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,5 +46,18 @@ namespace stout::inline v1 {
 /// and in every version of this library.
 [[nodiscard]] std::vector<std::string> PlaceRange(
     RangeId range, const std::map<std::string, Recorded<Datalet>>& live, std::size_t replicas);
+
+/// A function in the place of PlaceRange, for a rule of your own: members in different zones, or
+/// near their users.
+///
+/// `live` also has members that are gone and may come back; of these only the id may be known. The
+/// function should pass over the same datalets as PlaceRange. The caller ignores ids that are not
+/// in `live`, repetitions, and ids beyond `replicas`. If too few are left, it adds the next ones by
+/// PlaceRange, so that a range always has its replicas.
+///
+/// Threads: any; each owner calls it for its ranges when datalets come and go, so its result
+/// depends on the arguments alone. It returns soon, and does not throw.
+using Placement = std::function<std::vector<std::string>(
+    RangeId range, const std::map<std::string, Recorded<Datalet>>& live, std::size_t replicas)>;
 
 }  // namespace stout::inline v1

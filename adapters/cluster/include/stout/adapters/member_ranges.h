@@ -12,6 +12,7 @@
 #include "stout/adapters/partition.h"
 #include "stout/adapters/range_server.h"
 #include "stout/adapters/range_source.h"
+#include "stout/core/placement.h"
 #include "stout/core/registry_table.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
@@ -65,6 +66,8 @@ struct MemberRangesOptions {
   ReplicatedMapOptions map;
   /// A datalet that has been gone for this time is replaced as a member by another.
   Duration replace_after = std::chrono::minutes(15);
+  /// Chooses the members of a range; empty: PlaceRange. The same for all nodes.
+  Placement place;
   /// It has a thread of its own.
   DataletOpener open;
 };
@@ -78,8 +81,8 @@ struct OwnDatalet {
   Store* store = nullptr;
 };
 
-/// Keeps each range of a RangeServer on several stores, its members (docs/CLUSTER.md). PlaceRange
-/// chooses them among the datalets of the registry.
+/// Keeps each range of a RangeServer on several stores, its members (docs/CLUSTER.md), which are
+/// chosen among the datalets of the registry.
 ///
 ///     const Partition slots = SlotPartition(config.ranges);
 ///     MemberRanges source(executor, *service, config, {.partition = slots, .open = OpenDatalet});
