@@ -103,6 +103,7 @@ void AddOptions(CLI::App& app, Config& config) {
   options.PasswordFile("--password-file", config.password,
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
+  options.UnixSocket(config.unix_socket.path, config.unix_socket.mode);
   options.Tls(config.tls.certificate, config.tls.key);
   options
       .Text(

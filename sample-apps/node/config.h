@@ -13,6 +13,7 @@
 #include "program/tenant_options.h"
 #include "resp/server/service.h"
 #include "resp/server/tls.h"
+#include "resp/server/unix_socket.h"
 #include "stout/adapters/partition.h"
 #include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
@@ -44,6 +45,7 @@ struct Config : program::ServiceConfig {
   std::string partition_name;  ///< as given; empty: slots, or what the deployment has
   Duration lease_ttl = std::chrono::seconds(10);
   Duration handover_timeout = std::chrono::seconds(10);
+  resp::UnixSocketOptions unix_socket;
   std::string password;                     ///< empty: clients need none
   std::optional<program::Address> metrics;  ///< of the pages for operators; nullopt: none
   /// The node is unhealthy if the store has been called for this time without a success. > 0

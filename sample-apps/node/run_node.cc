@@ -118,7 +118,8 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   // still shut the first one out.
   Diagnostics why;
   if (listener.Listen(config.listen.host.empty() ? "0.0.0.0" : config.listen.host,
-                      config.listen.port, &why)) {
+                      config.listen.port, &why) ||
+      listener.ListenLocal(config.unix_socket, &why)) {
     spdlog::error("{}", why.message);
     return EXIT_FAILURE;
   }

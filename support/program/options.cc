@@ -170,12 +170,33 @@ CLI::Option* Options::PasswordFile(const std::string& name, std::string& passwor
                 [&password](const std::string& path) { return ReadPassword(path, password); });
 }
 
-void Options::Tls(std::string& certificate, std::string& key) {
-  CLI::Option* const first =
-      Text("--tls-cert", certificate,
-           "A PEM file with the server's certificate, and then those of its issuers except the "
-           "root; with it, clients must use TLS. After SIGHUP the server reads it again",
+void Options::UnixSocket(std::string& path, mode_t& mode) {
+  CLI::Option* const file =
+      Text("--unix-socket", path,
+           "A file by which clients of this machine reach the server beside --listen. They need no "
+           "TLS",
            "FILE");
+  file->check([](const std::string& text) { return text.empty() ? "FILE is empty" : ""; });
+  Read(
+      "--unix-socket-mode", "The mode of that file. Clients must be allowed to write to it", "MODE",
+      fmt::format("{:04o}", mode),
+      [](const std::string& text) -> std::optional<mode_t> {
+        const char* const end = text.data() + text.size();
+        mode_t bits = 0;
+        const auto [stop, failed] = std::from_chars(text.data(), end, bits, 8);
+        if (failed != std::errc() || stop != end || bits > 0777) return std::nullopt;
+        return bits;
+      },
+      "a mode such as 0660", [&mode](mode_t bits) { mode = bits; })
+      ->needs(file);
+}
+
+void Options::Tls(std::string& certificate, std::string& key) {
+  CLI::Option* const first = Text(
+      "--tls-cert", certificate,
+      "A PEM file with the server's certificate, and then those of its issuers except the "
+      "root; with it, clients of --listen must use TLS. After SIGHUP the server reads it again",
+      "FILE");
   CLI::Option* const second =
       Text("--tls-key", key, "A PEM file with the private key of --tls-cert, without a pass phrase",
            "FILE");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sys/types.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -125,6 +126,8 @@ class Options {
   /// A file, whose first line becomes `password`.
   CLI::Option* PasswordFile(const std::string& name, std::string& password,
                             const std::string& help);
+  /// --unix-socket and --unix-socket-mode.
+  void UnixSocket(std::string& path, mode_t& mode);
   /// --tls-cert and --tls-key: both or neither.
   void Tls(std::string& certificate, std::string& key);
   CLI::Option* LogLevel(std::string& level);

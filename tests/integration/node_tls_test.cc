@@ -1,7 +1,10 @@
 // Several stout-nodes that serve TLS, and so speak it with each other.
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
+#include <boost/asio/error.hpp>
+#include <boost/asio/io_context.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "resp/server/unix_socket.h"
 #include "stout/adapters/hash_slot.h"
 #include "tests/support/catch.h"
 #include "tests/support/etcd_server.h"
@@ -26,6 +30,90 @@ namespace stout::test {
 namespace {
 
 using Catch::Contains;
+
+std::string ErrorOf(const std::vector<std::string>& command) {
+  try {
+    return "none: " + RunToEnd(command);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+TEST_CASE("a node has a Unix socket for clients of its machine, without TLS", "[node][tls]") {
+  TlsProgram node({STOUT_NODE, "--store", "memory:", "--unix-socket", "{}/socket",
+                   "--unix-socket-mode", "0640"},
+                  [](const std::string& directory) { MakeCertificate(directory, "node"); });
+  const std::string path = node.files() + "/socket";
+  const std::vector<std::string> other = {STOUT_NODE, "--store", "memory:", "--listen",
+                                          "127.0.0.1:0"};
+  const auto started_at = [&](const std::string& file) {
+    auto command = other;
+    command.insert(command.end(), {"--unix-socket", file});
+    return command;
+  };
+  RespClient client(path);
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+  CHECK(TlsClient(node.port()).Do({"GET", "k"}) == "$v");
+  CHECK_THAT(client.Do({"CLIENT", "LIST"}), Contains("addr=unix"));
+
+  CHECK_THAT(ErrorOf(started_at(path)), Contains("Address already in use; choose another file"));
+  CHECK_THAT(ErrorOf(started_at("")), Contains("FILE is empty"));
+  CHECK_THAT(ErrorOf(started_at(node.files() + "/cert.pem")), Contains("Address already in use"));
+  CHECK(std::filesystem::is_regular_file(node.files() + "/cert.pem"));
+  CHECK_THAT(ErrorOf(started_at(std::string(200, 'x'))), Contains("File name too long"));
+  CHECK_THAT(ErrorOf(started_at(node.files() + "/none/socket")), Contains("No such file"));
+
+  node.Kill();
+  CHECK(std::filesystem::exists(path));
+  node.Start();
+  CHECK(RespClient(path).Do({"PING"}) == "+PONG");
+  const auto mode = std::filesystem::status(path).permissions();
+  CHECK(mode == static_cast<std::filesystem::perms>(0640));
+  node.Signal(SIGSTOP);  // its queue may be full, but it lives
+  CHECK_THAT(ErrorOf(started_at(path)), Contains("Address already in use"));
+  node.Signal(SIGCONT);
+  RespClient last(path);
+  last.Send("SHUTDOWN\r\n");
+  CHECK(last.Ends());
+  CHECK(Eventually([&] { return !std::filesystem::exists(path); }));
+}
+
+TEST_CASE("a Unix socket that another process has replaced stays", "[node][tls]") {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/socket";
+  boost::asio::io_context context;
+  resp::UnixSocket first(context);
+  resp::UnixSocket second(context);
+  REQUIRE_FALSE(first.Listen({.path = path}));
+  CHECK(second.Listen({.path = path}) == boost::asio::error::address_in_use);
+  std::filesystem::remove(path);
+  resp::UnixSocket third(context);
+  REQUIRE_FALSE(third.Listen({.path = path}));
+  first.Close();
+  CHECK(std::filesystem::is_socket(path));
+  third.Close();
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("a Unix socket whose queue is full is in use", "[node][tls]") {
+  namespace asio = boost::asio;
+  const TempDirectory directory;
+  const asio::local::stream_protocol::endpoint endpoint(directory.path() + "/socket");
+  asio::io_context context;
+  asio::local::stream_protocol::acceptor busy(context, endpoint.protocol());
+  busy.bind(endpoint);
+  busy.listen(0);
+  std::vector<asio::local::stream_protocol::socket> clients;
+  do {  // not by Asio's connect: it does not notice that the queue is full
+    clients.emplace_back(context);
+    clients.back().open();
+    clients.back().non_blocking(true);
+  } while (::connect(clients.back().native_handle(), endpoint.data(),
+                     static_cast<socklen_t>(endpoint.size())) == 0);
+  resp::UnixSocket other(context);
+  CHECK(other.Listen({.path = endpoint.path()}) == asio::error::address_in_use);
+  CHECK(std::filesystem::is_socket(endpoint.path()));
+}
 
 // An authority that issues certificates.
 struct Authority {

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
 #include <optional>
@@ -22,8 +24,18 @@ constexpr timeval kPatience = {.tv_sec = 10, .tv_usec = 0};
 }  // namespace
 
 RespClient::RespClient(int port) : socket_(context_) {
-  socket_.connect({asio::ip::address_v4::loopback(), static_cast<std::uint16_t>(port)});
+  const auto host = asio::ip::address_v4::loopback();
+  socket_.connect(asio::ip::tcp::endpoint(host, static_cast<std::uint16_t>(port)));
   socket_.set_option(asio::ip::tcp::no_delay(true));
+  SetPatience();
+}
+
+RespClient::RespClient(const std::string& unix_socket) : socket_(context_) {
+  socket_.connect(asio::local::stream_protocol::endpoint(unix_socket));
+  SetPatience();
+}
+
+void RespClient::SetPatience() {
   ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
   ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
 }

@@ -2,8 +2,8 @@
 
 #include <sys/types.h>
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -15,6 +15,7 @@ namespace stout::test {
 class RespClient {
  public:
   explicit RespClient(int port);
+  explicit RespClient(const std::string& unix_socket);
   virtual ~RespClient() = default;
 
   // Replies are shown unambiguously: "+OK", "-ERR ...", ":7", "$text", "(nil)", "[$a, :1]",
@@ -43,9 +44,10 @@ class RespClient {
   std::string ReadLine();
   std::string ReadBytes(std::size_t size);
   void ReadMore();
+  void SetPatience();
 
   boost::asio::io_context context_;
-  boost::asio::ip::tcp::socket socket_;
+  boost::asio::generic::stream_protocol::socket socket_;
   std::string unsent_;
   std::string unread_;
 };

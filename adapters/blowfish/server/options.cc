@@ -76,6 +76,7 @@ void AddClients(program::Options& options, ServerOptions& server, program::Addre
   options.PasswordFile("--password-file", server.password,
                        "A file whose first line is the password that clients send with AUTH; "
                        "without it clients need none");
+  options.UnixSocket(server.unix_socket.path, server.unix_socket.mode);
   options.Tls(server.tls.certificate, server.tls.key);
   options.Count("--max-clients", connections.max_clients, 1, 1'000'000,
                 "Maximum connections at once");

@@ -49,6 +49,8 @@ Server::~Server() {
 ErrorCode Server::Listen(Diagnostics* diagnostics) {
   if (const ErrorCode failed = listener_.Listen(options_.host, options_.port, diagnostics))
     return failed;
+  if (const ErrorCode failed = listener_.ListenLocal(options_.unix_socket, diagnostics))
+    return failed;
   listener_.Start();
   asio::co_spawn(context_, Navigate(), asio::detached);
   return {};

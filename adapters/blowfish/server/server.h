@@ -21,7 +21,8 @@ namespace stout::blowfish {
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 6480;  ///< 0: any that is free.
-  std::string password;       ///< Empty: none is asked for.
+  resp::UnixSocketOptions unix_socket;
+  std::string password;  ///< Empty: none is asked for.
   /// For what is compressed, and its layers: what the files leave of it is the navigation's.
   std::uint64_t memory_budget = std::uint64_t{1} << 30;
   resp::ConnectionLimits connections;

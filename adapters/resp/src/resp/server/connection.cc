@@ -1,14 +1,17 @@
 #include "resp/server/connection.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -34,16 +37,20 @@ constexpr std::size_t kWriteAtOnce = std::size_t{256} << 10;
 /// Memory for replies that an idle client may hold.
 constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
 
-std::string AddressOf(const asio::ip::tcp::socket& socket) {
+std::string AddressOf(const ClientSocket& socket) {
   boost::system::error_code gone;
-  const auto endpoint = socket.remote_endpoint(gone);
-  return gone ? "" : endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+  const auto peer = socket.remote_endpoint(gone);
+  if (gone) return "";
+  if (peer.protocol().family() == AF_UNIX) return "unix";
+  asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(peer.size());
+  std::memcpy(endpoint.data(), peer.data(), peer.size());
+  return endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
 }
 
 }  // namespace
 
-ServerConnection::ServerConnection(asio::ip::tcp::socket socket, asio::ssl::context* tls,
-                                   Service& service)
+ServerConnection::ServerConnection(ClientSocket socket, asio::ssl::context* tls, Service& service)
     : stream_(std::move(socket), tls),
       service_(service),
       parser_(service.InputLimits(), service.password.empty()),

@@ -27,8 +27,7 @@ class ServerConnection {
  public:
   /// `tls`: null for a connection without TLS. If there are max_clients already, only another
   /// server may have it (ConnectionLimits::max_servers). `service` outlives the connection.
-  ServerConnection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
-                   Service& service);
+  ServerConnection(ClientSocket socket, boost::asio::ssl::context* tls, Service& service);
   ServerConnection(const ServerConnection&) = delete;
   ServerConnection& operator=(const ServerConnection&) = delete;
   ~ServerConnection();

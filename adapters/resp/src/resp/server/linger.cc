@@ -2,7 +2,6 @@
 
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
@@ -18,7 +17,7 @@ namespace asio = boost::asio;
 }  // namespace
 
 asio::awaitable<void> Linger(Stream& stream, Duration at_most) {
-  asio::ip::tcp::socket& socket = stream.socket();
+  ClientSocket& socket = stream.socket();
   const TimeLimit limit(socket.get_executor(), at_most, [&socket] {
     boost::system::error_code ignored;
     socket.close(ignored);
@@ -28,7 +27,7 @@ asio::awaitable<void> Linger(Stream& stream, Duration at_most) {
   if (stream.has_tls()) {
     co_await stream.AsyncShutdown(asio::redirect_error(asio::use_awaitable, gone));
   }
-  socket.shutdown(asio::ip::tcp::socket::shutdown_send, gone);
+  socket.shutdown(asio::socket_base::shutdown_send, gone);
   const auto dropped = std::make_unique<std::array<char, 16384>>();
   while (!gone && !limit.passed()) {
     co_await socket.async_read_some(asio::buffer(*dropped),

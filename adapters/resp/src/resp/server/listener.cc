@@ -16,6 +16,7 @@
 #include <mutex>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "resp/server/linger.h"
@@ -40,7 +41,7 @@ constexpr std::size_t kMostRefused = 100;
 }  // namespace
 
 Listener::Listener(asio::io_context& context, Service& service)
-    : context_(context), service_(service), acceptor_(context), reload_(context) {}
+    : context_(context), service_(service), acceptor_(context), local_(context), reload_(context) {}
 
 Listener::~Listener() = default;
 
@@ -70,28 +71,45 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
   return {};
 }
 
+ErrorCode Listener::ListenLocal(const UnixSocketOptions& options, Diagnostics* diagnostics) {
+  if (options.path.empty()) return {};
+  const error_code failed = local_.Listen(options);
+  if (!failed) return {};
+  if (diagnostics) {
+    diagnostics->message =
+        fmt::format("cannot listen on '{}': {}; choose another file with --unix-socket",
+                    options.path, failed.message());
+  }
+  return Errc::kBadUrl;
+}
+
 void Listener::SetTls(std::unique_ptr<asio::ssl::context> tls) {
   const std::lock_guard lock(service_.tls_mutex);
   service_.tls_context = std::move(tls);
 }
 
 void Listener::Start() {
-  asio::co_spawn(context_, Accept(), asio::detached);
+  asio::co_spawn(context_, Accept(acceptor_), asio::detached);
+  if (local_.acceptor().is_open()) {
+    asio::co_spawn(context_, Accept(local_.acceptor()), asio::detached);
+  }
   if (!service_.tls_context) return;
   reload_.add(SIGHUP);
   asio::co_spawn(context_, ReloadTls(), asio::detached);
 }
 
 // After any failure the next client is waited for, because there may be room again.
-asio::awaitable<void> Listener::Accept() {
+template <typename Acceptor>
+asio::awaitable<void> Listener::Accept(Acceptor& acceptor) {
   bool refusing = false;
   while (!draining_) {
     error_code failed;
     try {
-      asio::ip::tcp::socket socket =
-          co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, failed));
+      ClientSocket socket =
+          co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, failed));
       if (draining_) co_return;
-      if (!failed) Take(std::move(socket));
+      constexpr bool kIsLocal = std::is_same_v<Acceptor, UnixSocket::Acceptor>;
+      if (!failed) Take(std::move(socket), kIsLocal ? nullptr : service_.tls_context.get());
     } catch (const std::bad_alloc&) {
       failed = asio::error::no_memory;
     } catch (const boost::system::system_error& error) {  // of OpenSSL
@@ -111,20 +129,20 @@ asio::awaitable<void> Listener::Accept() {
   }
 }
 
-void Listener::Take(asio::ip::tcp::socket socket) {
+void Listener::Take(ClientSocket socket, asio::ssl::context* tls) {
   error_code ignored;
   const ConnectionLimits& limits = service_.limits;
   if (connections_.size() >= limits.max_clients + limits.max_servers) {
     ++service_.connection_stats.refused_connections;
-    return Refuse(std::move(socket));
+    if (tls == nullptr) Refuse(std::move(socket));  // it could be told only after a handshake
+    return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   // Clients that have lost their power do not say so.
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
-  auto owner =
-      std::make_unique<ServerConnection>(std::move(socket), service_.tls_context.get(), service_);
+  auto owner = std::make_unique<ServerConnection>(std::move(socket), tls, service_);
   ServerConnection* const connection = owner.get();
   connections_.emplace(connection, std::move(owner));
   try {
@@ -155,8 +173,7 @@ asio::awaitable<void> Listener::ReloadTls() {
   }
 }
 
-void Listener::Refuse(asio::ip::tcp::socket socket) {
-  if (service_.tls_context) return;  // It could be told only after a handshake.
+void Listener::Refuse(ClientSocket socket) {
   constexpr std::string_view kFull = "-ERR max number of clients reached\r\n";
   error_code ignored;
   socket.non_blocking(true, ignored);
@@ -164,7 +181,7 @@ void Listener::Refuse(asio::ip::tcp::socket socket) {
   if (refused_ >= kMostRefused) return;
   asio::co_spawn(
       context_,
-      [](Listener& listener, asio::ip::tcp::socket refused) -> asio::awaitable<void> {
+      [](Listener& listener, ClientSocket refused) -> asio::awaitable<void> {
         ++listener.refused_;
         try {
           Stream stream(std::move(refused), nullptr);
@@ -181,6 +198,7 @@ void Listener::Drain(UniqueFunction<void()> done) {
   draining_ = true;
   error_code ignored;
   acceptor_.close(ignored);
+  local_.Close();
   for (const auto& [connection, owner] : connections_) connection->Drain();
   EndIfDrained();
 }

@@ -13,6 +13,8 @@
 
 #include "resp/server/connection.h"
 #include "resp/server/service.h"
+#include "resp/server/stream.h"
+#include "resp/server/unix_socket.h"
 #include "stout/error.h"
 #include "stout/unique_function.h"
 
@@ -36,6 +38,10 @@ class Listener {
   [[nodiscard]] ErrorCode Listen(const std::string& host, std::uint16_t port,
                                  Diagnostics* diagnostics);
 
+  /// Takes a Unix socket, too, if `options` has one. Its clients need no TLS.
+  /// Errors: kBadUrl if it cannot be had; `diagnostics` has the reason.
+  [[nodiscard]] ErrorCode ListenLocal(const UnixSocketOptions& options, Diagnostics* diagnostics);
+
   /// Accepts clients from now on. Requires that Listen succeeded.
   void Start();
 
@@ -44,16 +50,18 @@ class Listener {
   void Drain(UniqueFunction<void()> done);
 
  private:
-  [[nodiscard]] boost::asio::awaitable<void> Accept();
-  void Take(boost::asio::ip::tcp::socket socket);
+  template <typename Acceptor>
+  [[nodiscard]] boost::asio::awaitable<void> Accept(Acceptor& acceptor);
+  void Take(ClientSocket socket, boost::asio::ssl::context* tls);
   void SetTls(std::unique_ptr<boost::asio::ssl::context> tls);
   [[nodiscard]] boost::asio::awaitable<void> ReloadTls();
-  void Refuse(boost::asio::ip::tcp::socket socket);
+  void Refuse(ClientSocket socket);
   void EndIfDrained();
 
   boost::asio::io_context& context_;
   Service& service_;
   boost::asio::ip::tcp::acceptor acceptor_;
+  UnixSocket local_;
   boost::asio::signal_set reload_;
   std::unordered_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   std::size_t refused_ = 0;  // clients that have been told, and are still connected

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/ssl/stream_base.hpp>
@@ -11,13 +11,16 @@
 
 namespace stout::resp {
 
+/// A client's socket, of TCP or a Unix socket.
+using ClientSocket = boost::asio::generic::stream_protocol::socket;
+
 /// The bytes of a client's connection: plain, or inside TLS.
 ///
 /// Threads: the executor's of its socket; one at a time.
 class Stream {
  public:
   /// `tls`: null for plain bytes. It need not outlive the stream.
-  Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
+  Stream(ClientSocket socket, boost::asio::ssl::context* tls)
       : socket_(std::move(socket)), tls_(tls ? std::make_unique<Tls>(socket_, *tls) : nullptr) {
     boost::system::error_code ignored;
     socket_.non_blocking(true, ignored);  // for WriteNow
@@ -26,7 +29,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   /// Its close() ends all operations with an error.
-  [[nodiscard]] boost::asio::ip::tcp::socket& socket() { return socket_; }
+  [[nodiscard]] ClientSocket& socket() { return socket_; }
   [[nodiscard]] bool has_tls() const { return tls_ != nullptr; }
 
   /// Requires has_tls(). Comes before all reads and writes.
@@ -62,9 +65,9 @@ class Stream {
   }
 
  private:
-  using Tls = boost::asio::ssl::stream<boost::asio::ip::tcp::socket&>;
+  using Tls = boost::asio::ssl::stream<ClientSocket&>;
 
-  boost::asio::ip::tcp::socket socket_;
+  ClientSocket socket_;
   const std::unique_ptr<Tls> tls_;
 };
 
