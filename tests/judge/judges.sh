@@ -28,7 +28,7 @@ prepare() {
       cp "$here/$1"/* "$work"
       npm ci --prefix "$work" --cache "$judge_home/npm" --no-audit --no-fund || return
       ;;
-    go-redis | go-ycsb | porcupine)
+    go-redis | go-ycsb | porcupine | miniredis)
       require go "install Go 1.26 or newer" || return
       (cd "$here/$1" && go_command build -o "$work/judge" .) || return
       ;;

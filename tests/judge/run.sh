@@ -6,7 +6,7 @@ usage() {
   cat <<'TEXT'
 usage: ./dev judge [OPTIONS] [NAME...]
   NAME         run this judge only; by default all of --list
-  --server S   run the judges of this server only: blowfish, docstore, node or members
+  --server S   run the judges of this server only: blowfish, docstore, node, members or miniredis
   --list       list the judges of each server, and end
   --self-test  judge a server that loses writes: each client's judge must fail. Porcupine must call
                doctored histories illegal
@@ -31,17 +31,18 @@ source "$here/judges.sh"
 
 # The table of servers: the judges of each, and what it can do beyond plain keys and values. A server also
 # needs its command in server.sh and, if `tcl` judges it, a list of skipped tests in tcl/.
-servers=(blowfish docstore node members)
+servers=(blowfish docstore node members miniredis)
 declare -A judges_of=(
   [blowfish]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
   [docstore]="porcupine"
   [node]="node-redis ioredis go-redis jedis go-ycsb porcupine tcl"
   [members]="go-ycsb porcupine"
+  [miniredis]="go-ycsb porcupine"
   [lossy]="node-redis ioredis go-redis jedis go-ycsb porcupine"
 )
 # Words: transactions, expiry, incr.
 declare -A abilities_of=(
-  [blowfish]="" [docstore]="" [node]="transactions expiry incr" [members]="" [lossy]="")
+  [blowfish]="" [docstore]="" [node]="transactions expiry incr" [members]="" [miniredis]="" [lossy]="")
 declare -A protocol_of=([docstore]=http)
 
 list() {
@@ -91,6 +92,7 @@ judge() {
   local name=$1 server=$2 directory=$temporary/$2-$1 status=0
   echo "$name on $server, $(date)"
   prepare "$name" || return 3
+  [[ $server != miniredis ]] || prepare miniredis || return 3
   "$here/server.sh" start "$server" "$directory" "$bin" || return 3
   export JUDGE_PORT JUDGE_ABILITIES=${abilities_of[$server]} JUDGE_PROTOCOL=${protocol_of[$server]-resp}
   # The clients' writes have half a second before the kill.

@@ -20,6 +20,7 @@ command_of() {
   case $server in
     blowfish | lossy) command=("$bin/blowfish-server" --shards 2 --dir "$directory/data") ;;
     node) command=("$bin/stout-node" --store "rocksdb:$directory/data") ;;
+    miniredis) command=("$bin/stout-node" --store "redis://127.0.0.1:$(<"$directory/miniredis-port")?mode=plain") ;;
     members) command=("${member[@]}" --datalet "rocksdb:$directory/data") ;;
     docstore) command=("$bin/docstore-server" --store "rocksdb:$directory/data") ;;
     *) die "no server '$server'" ;;
@@ -73,6 +74,17 @@ start_others() {
   member[2]=etcd://127.0.0.1:$port/judge
   start_other answers run_member 2
   start_other answers run_member 3
+}
+
+# Server `miniredis` is a node in front of a store of another make. Only the node is killed.
+run_miniredis() { # PORT
+  exec "$judge_home/work/$server/judge" "127.0.0.1:$1"
+}
+
+start_miniredis() {
+  local port
+  start_other answers run_miniredis
+  echo "$port" >"$directory/miniredis-port"
 }
 
 # Waits until each range has three members, for at most 20 s.
@@ -154,6 +166,7 @@ case $action in
   start)
     mkdir -p "$directory"
     [[ $server != members ]] || start_others
+    [[ $server != miniredis ]] || start_miniredis
     start
     [[ $server != members ]] || await_members "$(<"$directory/server-port")"
     if [[ $server == lossy ]]; then start_proxy; else cp "$directory/server-port" "$directory/port"; fi
@@ -165,7 +178,7 @@ case $action in
   stop)
     [[ $server != lossy ]] || kill "$(<"$directory/proxy-pid")"
     end TERM
-    [[ $server != members ]] || xargs kill <"$directory/other-pids"
+    [[ ! -e $directory/other-pids ]] || xargs kill <"$directory/other-pids"
     [[ $(<"$directory/status") == 0 ]] || die "$server ended with status $(<"$directory/status")"
     ;;
   *) die "no action '$action'" ;;
