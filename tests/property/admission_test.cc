@@ -109,6 +109,25 @@ TEST_CASE("admission: a hot set keeps its hit rate beside all kinds of reads", "
   CHECK(Run({kHot, Faster(other, 4)})[0] > S3Fifo({kHot, Faster(other, 4)})[0]);
 }
 
+TEST_CASE("admission: a tenant whose few keys fit is judged soon when it scans", "[admission]") {
+  const std::size_t keys = GENERATE(10'000U, 1'000'000U);
+  Admission law(keys);
+  SplitMix64 random(3);
+  const auto read = [&](TenantId tenant, std::uint64_t key, bool hit) {
+    law.Observe(tenant, SplitMix64(key).Next(), 1, hit);
+  };
+  for (std::size_t i = 0; i < 20 * keys; ++i) {
+    read(0, random.Below(keys / 2), true);
+    if (i % 2 == 0) read(1, keys + random.Below(200), true);
+  }
+  CHECK(law.Stats()[1].share > .9);
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    read(0, random.Below(keys / 2), true);
+    read(1, 3 * keys + i, false);
+  }
+  CHECK(law.Stats()[1].share < .01);
+}
+
 TEST_CASE("admission: a hot set that moves is admitted again", "[admission]") {
   const double alone = Lru({kHot}, kMove)[0];
   CHECK(Run({kHot}, kMove)[0] > .96 * alone);

@@ -147,7 +147,7 @@ TEST_CASE("ghost cache: keys that all fit get a small sample") {
   for (std::uint64_t key = 1; key <= 80; ++key) (void)ghost.Touch(key, 10, kCapacity);
   CHECK(ghost.rate() == 1);
   for (int i = 0; i < 10; ++i) ghost.Shrink(kCapacity);
-  CHECK(ghost.rate() == .125 / 2);  // 1,000 keys fit
+  CHECK(ghost.rate() == 1.0 / 16);  // 1,000 keys fit
   CHECK(ghost.keys() < 20);
   // Keys that are larger get a larger sample.
   for (std::uint64_t key = 1; key <= 80; ++key) (void)ghost.Touch(key, 500, kCapacity);

@@ -13,6 +13,8 @@ constexpr double kIdle = 4;
 constexpr double kSizeWeight = 1.0 / 64;
 // Reads of a tenant with a smaller share yield. Guess.
 constexpr double kYields = .5;
+// A tenant with at least this hit rate has few misses, so that its look-ups must be cheap. Guess.
+constexpr double kHits = .5;
 
 }  // namespace
 
@@ -32,12 +34,14 @@ std::string_view NameOf(AdmissionReason reason) {
   return "";
 }
 
-// Most look-ups only count, so that the processor can overlap the cache misses of several look-ups.
+// Most hits only count, so that the processor can overlap the cache misses of several look-ups.
 void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
   const auto hits = static_cast<double>(tenant.stats.hits - tenant.judged_hits);
   const double requests = hits + static_cast<double>(tenant.stats.misses - tenant.judged_misses);
   tenant.judged_hits = tenant.stats.hits;
   tenant.judged_misses = tenant.stats.misses;
+  tenant.surge = std::max(0.0, tenant.surge - hits) + requests - hits;
+  if (tenant.surge >= options_.window && tenant.hit_rate_in_fact >= kHits) Restart(tenant);
   tenant.requests += requests;
   tenant.hits += hits;
   tenant.recent += requests;
@@ -56,6 +60,15 @@ void Admission::Judge(Tenant& tenant, std::uint64_t hash, std::size_t bytes) {
   if (tenant.expected >= options_.window) EndWindow(tenant);
 }
 
+// Begins a new sample, and a window that is soon over. A tenant whose keys fit has a small sample.
+// If it then begins a scan, the scan would otherwise displace much until the window ends.
+void Admission::Restart(Tenant& tenant) const {
+  tenant.surge = 0;
+  if (tenant.ghost.rate() == 1) return;
+  tenant.ghost = GhostCache(options_.sampled_keys);
+  tenant.requests = tenant.hits = tenant.expected = tenant.missed = 0;
+}
+
 void Admission::EndWindow(Tenant& tenant) {
   const double alone = std::max(0.0, 1 - tenant.missed / tenant.expected);
   const double in_fact = tenant.hits / tenant.requests;
@@ -66,7 +79,7 @@ void Admission::EndWindow(Tenant& tenant) {
   *tenant.hit_rate += options_.smoothing * (alone - *tenant.hit_rate);
   tenant.hit_rate_in_fact += options_.smoothing * (in_fact - tenant.hit_rate_in_fact);
   tenant.requests = tenant.hits = tenant.expected = tenant.missed = 0;
-  tenant.ghost.Shrink(capacity_);
+  if (in_fact >= kHits) tenant.ghost.Shrink(capacity_);
   SetWorth(tenant);
   Decide();
 }

@@ -105,7 +105,7 @@ class Admission {
     ++(hit ? tenant.stats.hits : tenant.stats.misses);
     tenant.last = ++requests_;
     const bool is_due = (tenant.stats.hits + tenant.stats.misses) % kJudgedAfter == 0;
-    if (is_due || tenant.ghost.InSample(hash)) Judge(tenant, hash, bytes);
+    if (is_due || !hit || tenant.ghost.InSample(hash)) Judge(tenant, hash, bytes);
   }
   /// As Observe, but only counts. Use it while the cache has room for all keys.
   void Count(TenantId id, bool hit) {
@@ -150,6 +150,7 @@ class Admission {
     std::uint64_t judged_misses = 0;
     double expected = 0;  // requests for sampled keys in this window, if the sample is fair
     double missed = 0;    // of these requests, the misses of the ghost cache
+    double surge = 0;     // how many more misses than hits there were lately
     std::optional<double> hit_rate;  // alone
     double worth = 0;                // value(t) ^ power
     double hit_rate_in_fact = 0;
@@ -173,6 +174,7 @@ class Admission {
   }
   void Grow(TenantId tenant);
   void EndWindow(Tenant& tenant);
+  void Restart(Tenant& tenant) const;
   void SetWorth(Tenant& tenant) const;
   void Decide();
   void Decide(Tenant& tenant);

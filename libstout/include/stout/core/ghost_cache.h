@@ -16,7 +16,8 @@ namespace stout::inline v1 {
 /// A key is in the sample if its hash is below a threshold: the share rate() of all hashes. The hit
 /// rate of the sampled keys in a cache of rate() times the bytes is about that of all keys in the
 /// whole cache. The threshold is halved if the sample has more than `max_keys` keys, or would have
-/// when the cache is full. It is doubled if the cache is full with less than a quarter of them.
+/// more of them in a full cache. If the cache is full with less than a quarter of `max_keys`, it is
+/// doubled.
 ///
 /// Keys that all fit into the cache therefore get a small sample, or none. This suffices if only
 /// misses are counted, as Admission does, because such keys do not miss.
