@@ -46,6 +46,7 @@ class Parser {
     AddSweep(tool);
     AddGrid(tool);
     AddReplication(tool);
+    AddDeployment();
     AddPlot();
     AddSchema();
   }
@@ -194,6 +195,30 @@ class Parser {
         ->type_name("FILE");
   }
 
+  void AddDeployment() {
+    CLI::App& app =
+        Add("deployment", "Load of the coordinator of many nodes, and times without an owner",
+            deployment_);
+    app.add_option("--nodes", deployment_.nodes, "Nodes, each with a datalet")
+        ->delimiter(',')
+        ->check(CLI::Range(2U, 1000U))
+        ->type_name("COUNT,...")
+        ->capture_default_str();
+    app.add_option("--ranges", deployment_.ranges, "Ranges of keys")
+        ->delimiter(',')
+        ->check(CLI::Range(RangeId{1}, kMaxRanges))
+        ->type_name("COUNT,...")
+        ->capture_default_str();
+    program::Options options(app);
+    options.Count("--replicas", deployment_.replicas, 1, 16, "Members of a range");
+    options.Number("--ttl", deployment_.ttl_s, 0.1, 60, "Life of a session, in seconds");
+    options.Number("--event-us", deployment_.event_us, 0, 10'000,
+                   "Work of the coordinator to tell one node of one change, in microseconds");
+    AddJobs(app, deployment_.jobs);
+    app.add_option("--json", deployment_.json_file, "Write the results to this file; - is stdout")
+        ->type_name("FILE");
+  }
+
   void AddPlot() {
     CLI::App& plot = *app_.add_subcommand("plot", "Draw an SVG with gnuplot");
     plot.require_subcommand(1);
@@ -234,6 +259,7 @@ class Parser {
   GridOptions grid_;
   PlotOptions plot_;
   ReplicationOptions replication_;
+  DeploymentOptions deployment_;
   SchemaOptions schema_;
 };
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "stout/core/lease_table.h"
 #include "stout/sim/command_line.h"
 #include "stout/sim/json_text.h"
 
@@ -72,13 +73,23 @@ struct ReplicationOptions {
   std::string json_file;  ///< Empty: none; "-": the standard output.
 };
 
+struct DeploymentOptions {
+  std::vector<std::uint32_t> nodes = {3, 10, 30, 100};
+  std::vector<RangeId> ranges = {16, 100, 1000};
+  std::uint32_t replicas = 3;
+  double ttl_s = 10;
+  double event_us = 2;
+  unsigned jobs = 1;
+  std::string json_file;  ///< Empty: none; "-": the standard output.
+};
+
 struct SchemaOptions {
   std::string of = "scenario";  ///< Or "grid", "result".
   bool table = false;
 };
 
 using Command = std::variant<RunOptions, OracleOptions, SweepCommandOptions, GridOptions,
-                             PlotOptions, ReplicationOptions, SchemaOptions>;
+                             PlotOptions, ReplicationOptions, DeploymentOptions, SchemaOptions>;
 
 /// Why a command could not be carried out, and the exit status for it.
 struct CommandError : std::runtime_error {
@@ -94,6 +105,7 @@ ExitCode Execute(const SweepCommandOptions& options, const Tool& tool);
 ExitCode Execute(const GridOptions& options, const Tool& tool);
 ExitCode Execute(const PlotOptions& options, const Tool& tool);
 ExitCode Execute(const ReplicationOptions& options, const Tool& tool);
+ExitCode Execute(const DeploymentOptions& options, const Tool& tool);
 ExitCode Execute(const SchemaOptions& options, const Tool& tool);
 
 // --- What they share ---------------------------------------------------------------------------
