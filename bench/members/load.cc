@@ -13,11 +13,20 @@ std::string KeyOf(std::uint64_t number) { return fmt::format("key:{:012}", numbe
 TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
 
 void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
-                     std::size_t requests) {
+                     std::size_t requests, Kind kind) {
+  answered_ += requests;
   const TimePoint from = begin + load.warm_up;
   if (sent < from || now > from + load.measure) return;
   requests_ += requests;
   latencies_.push_back(now - sent);
+  ++counts_[kind];
+  sums_[kind] += now - sent;
+}
+
+double LoadResult::mean_us(Kind kind) const {
+  if (counts_[kind] == 0) return 0;
+  return std::chrono::duration<double, std::micro>(sums_[kind]).count() /
+         static_cast<double>(counts_[kind]);
 }
 
 double LoadResult::rate_per_s(const Load& load) const {

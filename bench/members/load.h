@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,16 +11,22 @@
 
 namespace stout::bench {
 
-/// Clients that each wait for the answer to a SET before they send the next one.
+/// Clients that each wait for the answer to a request before they send the next one.
 struct Load {
   std::size_t clients = 64;
   /// Client i has only keys of range i % ranges, as a node with this number of ranges cuts them.
   std::size_t ranges = 1;
   /// SETs per second of all clients, each due at its own time. 0: no limit.
   std::uint64_t rate = 0;
-  std::size_t pipeline = 1;  ///< SETs that a client sends at once
+  std::size_t pipeline = 1;  ///< requests that a client sends at once
   std::uint64_t keys = 100'000;
+  double zipf = 0;  ///< exponent of Zipf's law, with the first key the hottest; 0: uniform
   std::size_t value_bytes = 100;
+  std::uint64_t gets = 0;     ///< percent of the requests; the others are SETs
+  std::uint64_t relaxed = 0;  ///< percent of the gets that go to a connection with READONLY
+  /// Each request goes to the owner of its key's slot, which CLUSTER SLOTS names.
+  bool slots = false;
+  bool fill = false;  ///< SETs each key once, and measures nothing
   Duration warm_up = std::chrono::seconds(1);
   Duration measure = std::chrono::seconds(2);
 };
@@ -27,16 +34,26 @@ struct Load {
 /// What the clients saw in the measured time.
 class LoadResult {
  public:
-  /// `now`: when the answer came. `sent`: when the request was sent or was due.
-  void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests);
+  enum Kind { kSet, kGet, kRelaxedGet };
+  /// `now`: when the answer came. `sent`: when the request was sent or was due. `kind` is that of
+  /// the last request.
+  void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests,
+           Kind kind = kSet);
 
+  /// Requests that were answered at any time, also before and after the measured time.
+  [[nodiscard]] std::uint64_t answered() const { return answered_; }
+  /// Mean latency in microseconds; 0 if there was none of this kind.
+  [[nodiscard]] double mean_us(Kind kind) const;
   [[nodiscard]] double rate_per_s(const Load& load) const;
   /// A quantile of the latencies, in microseconds. Throws std::runtime_error if no answer came in
   /// the measured time.
   [[nodiscard]] double quantile_us(double p);
 
  private:
+  std::uint64_t answered_ = 0;
   std::uint64_t requests_ = 0;
+  std::array<std::uint64_t, 3> counts_{};
+  std::array<Duration, 3> sums_{};
   std::vector<Duration> latencies_;
 };
 
@@ -44,11 +61,12 @@ class LoadResult {
 [[nodiscard]] LoadResult RunOnRocksDb(const Load& load, const std::string& directory,
                                       std::size_t members);
 
-/// The server speaks RESP. After each SET the client asks it to `WAIT` for so many replicas, unless
-/// that is 0. `timeline`, or null, gets what the clients see. With it, a client that is refused
-/// tries again after 5 ms. SIGTERM ends the load early: then `load.measure` becomes the time that
-/// was measured. Throws std::runtime_error.
-[[nodiscard]] LoadResult RunOnServer(Load& load, const std::string& address, std::size_t wait,
+/// The servers speak RESP: "HOST:PORT[,HOST:PORT...]", of which each client uses one. Unless `wait`
+/// is 0, a client sends `WAIT` for this number of replicas after each SET. `timeline`, or null,
+/// gets what the clients see. With it, a client that is refused tries again after 5 ms. SIGTERM
+/// ends the load early: then `load.measure` becomes the time that was measured. Throws
+/// std::runtime_error. Requires pipeline 1 with `load.slots` or `load.relaxed`.
+[[nodiscard]] LoadResult RunOnServer(Load& load, const std::string& servers, std::size_t wait,
                                      Timeline* timeline);
 
 /// On the clock of RunOnServer.

@@ -1,4 +1,5 @@
-// member-bench: clients that SET, over RocksDB members in this process, or against a server.
+// member-bench: clients that SET and GET, over RocksDB members in this process, or against a
+// server.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,8 +26,14 @@ std::string SeenOver(const Timeline& timeline) {
                      fmt::join(silences_ms, ","));
 }
 
+std::string MeansOf(const LoadResult& result) {
+  return fmt::format(",\"set_us\":{:.1f},\"get_us\":{:.1f},\"relaxed_get_us\":{:.1f}",
+                     result.mean_us(LoadResult::kSet), result.mean_us(LoadResult::kGet),
+                     result.mean_us(LoadResult::kRelaxedGet));
+}
+
 int Run(int argc, const char* const* argv) {
-  CLI::App app("Offers SETs, and prints their rate and latency as JSON.", "member-bench");
+  CLI::App app("Offers SETs and GETs, and prints their rate and latency as JSON.", "member-bench");
   program::Options options(app);
   Load load;
   std::string directory;
@@ -38,7 +45,12 @@ int Run(int argc, const char* const* argv) {
   options.Text("--rocksdb", directory, "Directories below this one, which this process opens",
                "DIR");
   options.Count("--members", members, 1, 64, "With --rocksdb: how many, all kept equal");
-  options.Text("--server", server, "A server that speaks RESP", "HOST:PORT");
+  options.Text("--server", server,
+               "Servers that speak RESP, of which each client uses one: the first client the first",
+               "HOST:PORT[,HOST:PORT...]");
+  options.Flag("--slots", load.slots,
+               "With --server: a client sends each request to the owner of its key's slot, which "
+               "CLUSTER SLOTS of the first server names. Needs --pipeline 1");
   options.Count("--wait", wait, 0, 64, "With --server: replicas to WAIT for; 0: no WAIT");
   options.Text(
       "--timeline", timeline_file,
@@ -49,11 +61,22 @@ int Run(int argc, const char* const* argv) {
   options.Count("--clients", load.clients, 1, 10'000, "Clients, each of which waits for answers");
   options.Count("--ranges", load.ranges, 1, 16'384,
                 "With --server: each client has keys of one range alone, of this number of ranges");
-  options.Count("--rate", load.rate, 0, 1'000'000,
-                "With --server: SETs per second of all clients. Each is due at its own time, from "
-                "which its latency counts. 0: the next one is sent after the answer");
-  options.Count("--pipeline", load.pipeline, 1, 1000, "SETs that a client sends at once");
-  options.Count("--keys", load.keys, 1, 1'000'000'000, "Keys, chosen uniformly");
+  options.Count(
+      "--rate", load.rate, 0, 1'000'000,
+      "With --server: requests per second of all clients. Each is due at its own time, from "
+      "which its latency counts. 0: the next one is sent after the answer");
+  options.Count("--pipeline", load.pipeline, 1, 1000, "Requests that a client sends at once");
+  options.Count("--keys", load.keys, 1, 1'000'000'000,
+                "Keys, chosen uniformly unless --zipf is given");
+  options.Number("--zipf", load.zipf, 0, 10,
+                 "With --server: exponent of Zipf's law, by which keys are chosen; 0: uniformly");
+  options.Count("--gets", load.gets, 0, 100,
+                "With --server: percent of the requests that are GETs");
+  options.Count("--relaxed", load.relaxed, 0, 100,
+                "Percent of the GETs that a client sends over a second connection to its server, "
+                "which is READONLY. Needs --pipeline 1");
+  options.Flag("--fill", load.fill,
+               "With --server: SETs each key once, and measures nothing. Needs --pipeline 1");
   options.Bytes("--value-bytes", load.value_bytes, 0, 1 << 20, "Bytes of a value");
   options.Time("--warm-up", load.warm_up, "Time before the measurement");
   options.Time("--measure", load.measure, "Measured time");
@@ -61,8 +84,14 @@ int Run(int argc, const char* const* argv) {
     app.parse(argc, argv);
     if (directory.empty() == server.empty())
       throw CLI::ValidationError("give one of --rocksdb and --server");
-    if (server.empty() && (!timeline_file.empty() || load.ranges > 1 || load.rate > 0))
-      throw CLI::ValidationError("--timeline, --ranges and --rate need --server");
+    const bool routed = load.slots || load.relaxed > 0 || load.fill;
+    if (server.empty() && (!timeline_file.empty() || load.ranges > 1 || load.rate > 0 ||
+                           load.gets > 0 || load.zipf > 0 || routed))
+      throw CLI::ValidationError(
+          "--timeline, --ranges, --rate, --gets, --zipf, --slots, --relaxed and --fill need "
+          "--server");
+    if (routed && load.pipeline > 1)
+      throw CLI::ValidationError("--slots, --relaxed and --fill need --pipeline 1");
   } catch (const CLI::ParseError& error) {
     return app.exit(error);
   }
@@ -71,8 +100,10 @@ int Run(int argc, const char* const* argv) {
   LoadResult result = directory.empty()
                           ? RunOnServer(load, server, wait, timeline ? &*timeline : nullptr)
                           : RunOnRocksDb(load, directory, members);
-  fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f}{}}}\n",
+  if (load.fill) return EXIT_SUCCESS;
+  fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f},\"answered\":{}{}{}}}\n",
              result.rate_per_s(load), result.quantile_us(.5), result.quantile_us(.99),
+             result.answered(), load.pipeline == 1 ? MeansOf(result) : "",
              timeline ? SeenOver(*timeline) : "");
   return EXIT_SUCCESS;
 }

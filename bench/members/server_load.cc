@@ -7,17 +7,22 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "load/zipf.h"
 #include "members/load.h"
 #include "resp/client/address.h"
 #include "resp/client/connection.h"
@@ -42,6 +47,61 @@ std::vector<std::vector<std::uint64_t>> KeysOfRanges(const Load& load) {
   return keys;
 }
 
+using PeerPtr = std::shared_ptr<const resp::Peer>;
+
+PeerPtr MakePeer(resp::Address address, resp::Commands greeting = {}) {
+  return std::make_shared<const resp::Peer>(resp::Peer{.name = resp::NameOf(address),
+                                                       .address = std::move(address),
+                                                       .greeting = std::move(greeting),
+                                                       .timeout = std::chrono::seconds(60),
+                                                       .connect_timeout = std::chrono::seconds(10),
+                                                       .reports = false});
+}
+
+asio::awaitable<std::unique_ptr<resp::Connection>> Open(PeerPtr peer) {
+  auto connection =
+      std::make_unique<resp::Connection>(std::move(peer), co_await asio::this_coro::executor);
+  if (const std::string why = co_await connection->Connect(); !why.empty())
+    throw std::runtime_error(why);
+  co_return connection;
+}
+
+// The owners of slots.
+struct Owners {
+  std::vector<PeerPtr> peers;
+  std::vector<std::size_t> of_slot;  // index in `peers`; empty: each client uses its own server
+};
+
+asio::awaitable<void> FindOwners(PeerPtr server, Owners& owners) {
+  const auto connection = co_await Open(std::move(server));
+  resp::Commands commands;
+  commands.Add({"CLUSTER", "SLOTS"});
+  const resp::Outcome outcome = co_await connection->Run(commands);
+  std::size_t covered = 0;
+  std::vector<std::string> names;
+  owners.of_slot.resize(redis::kSlots);
+  for (const resp::Reply& part : outcome.replies.at(0).elements) {
+    const auto first = static_cast<std::size_t>(part.elements.at(0).integer);
+    const auto last = static_cast<std::size_t>(part.elements.at(1).integer);
+    const std::vector<resp::Reply>& node = part.elements.at(2).elements;
+    resp::Address address{.host = node.at(0).text,
+                          .port = static_cast<std::uint16_t>(node.at(1).integer)};
+    const auto known = std::ranges::find(names, resp::NameOf(address));
+    const auto index = static_cast<std::size_t>(known - names.begin());
+    if (known == names.end()) {
+      names.push_back(resp::NameOf(address));
+      owners.peers.push_back(MakePeer(std::move(address)));
+    }
+    for (std::size_t slot = first; slot <= last; ++slot) owners.of_slot.at(slot) = index;
+    covered += last - first + 1;
+  }
+  if (covered != redis::kSlots) throw std::runtime_error("not every slot has an owner");
+}
+
+void Rethrow(const std::exception_ptr& error) {
+  if (error) std::rethrow_exception(error);
+}
+
 // The state that the clients share.
 struct ServerRun {
   ServerRun(Load& load, Timeline* timeline)
@@ -62,7 +122,8 @@ struct ServerRun {
   Timeline* const timeline;
   const std::vector<std::vector<std::uint64_t>> keys;
   std::size_t left;  // clients
-  std::shared_ptr<const resp::Peer> peer;
+  std::vector<resp::Address> servers;
+  Owners owners;
   std::size_t wait = 0;
   asio::io_context context{1};
   asio::steady_timer tick{context};
@@ -86,15 +147,71 @@ asio::awaitable<std::string> Send(resp::Connection& connection, const resp::Comm
   co_return "";
 }
 
+// The connections of one client.
+struct Links {
+  asio::awaitable<void> OpenAll(const ServerRun& run, std::size_t client) {
+    const resp::Address& own = run.servers[client % run.servers.size()];
+    of_slot = run.owners.of_slot;
+    if (of_slot.empty()) strong.push_back(co_await Open(MakePeer(own)));
+    for (const PeerPtr& peer : run.owners.peers) strong.push_back(co_await Open(peer));
+    if (run.load.relaxed == 0) co_return;
+    resp::Commands greeting;
+    greeting.Add({"READONLY"});
+    relaxed = co_await Open(MakePeer(own, std::move(greeting)));
+  }
+
+  [[nodiscard]] resp::Connection& For(std::string_view key, LoadResult::Kind kind) const {
+    if (kind == LoadResult::kRelaxedGet) return *relaxed;
+    return *strong[of_slot.empty() ? 0 : of_slot[redis::SlotOf(key)]];
+  }
+
+  std::vector<std::unique_ptr<resp::Connection>> strong;
+  std::span<const std::size_t> of_slot;
+  std::unique_ptr<resp::Connection> relaxed;
+};
+
+// Chooses keys and kinds of requests.
+class Choice {
+ public:
+  Choice(const Load& load, const std::vector<std::uint64_t>& keys, std::uint64_t seed)
+      : load_(load), keys_(keys), random_(seed) {
+    if (load.zipf > 0) zipf_.emplace(static_cast<std::uint32_t>(keys.size()), load.zipf);
+  }
+  LoadResult::Kind Kind() {
+    if (load_.gets == 0 || random_.Below(100) >= load_.gets) return LoadResult::kSet;
+    const bool relaxed = load_.relaxed > 0 && random_.Below(100) < load_.relaxed;
+    return relaxed ? LoadResult::kRelaxedGet : LoadResult::kGet;
+  }
+  std::string Key() {
+    return KeyOf(keys_[zipf_ ? zipf_->Draw(random_) : random_.Below(keys_.size())]);
+  }
+
+ private:
+  const Load& load_;
+  const std::vector<std::uint64_t>& keys_;
+  SplitMix64 random_;
+  std::optional<load::Zipf> zipf_;
+};
+
+asio::awaitable<void> Fill(const Load& load, const Links& links, std::size_t client) {
+  const std::string value(load.value_bytes, 'x');
+  for (std::uint64_t number = client; number < load.keys; number += load.clients) {
+    const std::string key = KeyOf(number);
+    resp::Commands commands;
+    commands.Add({"SET", key, value});
+    const std::string error = co_await Send(links.For(key, LoadResult::kSet), commands);
+    if (!error.empty()) throw std::runtime_error(error);
+  }
+}
+
 asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
   const Load& load = run.load;
-  resp::Connection connection(run.peer, run.context.get_executor());
-  if (const std::string why = co_await connection.Connect(); !why.empty())
-    throw std::runtime_error(why);
+  Links links;
+  co_await links.OpenAll(run, number);
+  if (load.fill) co_return co_await Fill(load, links, number);
   asio::steady_timer timer(run.context);
-  SplitMix64 random(number);
   const std::size_t range = number % load.ranges;
-  const std::vector<std::uint64_t>& keys = run.keys[range];
+  Choice choice(load, run.keys[range], number);
   const std::string value(load.value_bytes, 'x');
   const std::string replicas = fmt::to_string(run.wait);
   for (std::uint64_t turn = number;; turn += load.clients) {
@@ -106,13 +223,22 @@ asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
     }
     if (SteadyNow() >= run.end()) co_return;
     resp::Commands commands;
-    for (std::size_t i = 0; i < load.pipeline; ++i)
-      commands.Add({"SET", KeyOf(keys[random.Below(keys.size())]), value});
+    LoadResult::Kind kind = LoadResult::kSet;
+    std::string key;
+    for (std::size_t i = 0; i < load.pipeline; ++i) {
+      kind = choice.Kind();
+      key = choice.Key();
+      if (kind == LoadResult::kSet) {
+        commands.Add({"SET", key, value});
+      } else {
+        commands.Add({"GET", key});
+      }
+    }
     if (run.wait > 0) commands.Add({"WAIT", replicas, "0"});
-    const std::string error = co_await Send(connection, commands);
+    const std::string error = co_await Send(links.For(key, kind), commands);
     const TimePoint now = SteadyNow();
     if (error.empty()) {
-      run.result.Add(load, run.begin, sent, now, load.pipeline);
+      run.result.Add(load, run.begin, sent, now, load.pipeline, kind);
       if (run.timeline != nullptr) run.timeline->Answered(range, now - sent, load.pipeline, now);
     } else if (run.timeline == nullptr) {
       throw std::runtime_error(error);
@@ -134,35 +260,33 @@ asio::awaitable<void> WriteLines(ServerRun& run) {
 
 }  // namespace
 
-LoadResult RunOnServer(Load& load, const std::string& address, std::size_t wait,
+LoadResult RunOnServer(Load& load, const std::string& servers, std::size_t wait,
                        Timeline* timeline) {
-  const auto authority = resp::ReadAuthority(address, 6379);
-  if (!authority || authority->addresses.size() != 1)
-    throw std::runtime_error(fmt::format("'{}' is not HOST:PORT", address));
+  auto authority = resp::ReadAuthority(servers, 6379);
+  if (!authority || authority->addresses.empty())
+    throw std::runtime_error(fmt::format("'{}' is not HOST:PORT[,HOST:PORT...]", servers));
+  Owners owners;
+  if (load.slots) {
+    asio::io_context context(1);
+    asio::co_spawn(context, FindOwners(MakePeer(authority->addresses.front()), owners), Rethrow);
+    context.run();
+  }
   ServerRun run(load, timeline);
   run.wait = wait;
-  run.peer =
-      std::make_shared<const resp::Peer>(resp::Peer{.name = address,
-                                                    .address = authority->addresses.front(),
-                                                    .greeting = {},
-                                                    .timeout = std::chrono::seconds(60),
-                                                    .connect_timeout = std::chrono::seconds(10),
-                                                    .reports = false});
-  const auto rethrow = [](std::exception_ptr error) {
-    if (error) std::rethrow_exception(error);
-  };
+  run.servers = std::move(authority->addresses);
+  run.owners = std::move(owners);
   run.stop.async_wait([&run](boost::system::error_code cut, int) {
     if (!cut) run.Stop();
   });
   for (std::size_t i = 0; i < load.clients; ++i) {
-    asio::co_spawn(run.context, RunClient(run, i), [&run, rethrow](std::exception_ptr error) {
-      rethrow(error);
+    asio::co_spawn(run.context, RunClient(run, i), [&run](const std::exception_ptr& error) {
+      Rethrow(error);
       run.OnClientEnd();
     });
   }
   if (timeline != nullptr) {
     timeline->Begin(run.begin);
-    asio::co_spawn(run.context, WriteLines(run), rethrow);
+    asio::co_spawn(run.context, WriteLines(run), Rethrow);
   }
   run.context.run();
   return std::move(run.result);
