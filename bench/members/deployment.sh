@@ -3,9 +3,10 @@
 
 declare -A pids addresses  # of the nodes, by name
 asked=n0                   # the node that the clients ask
+member_timeout=1s lease_ttl=3s
 
 complain() { # WHAT
-  echo "bench members: $1" >&2
+  echo "bench $bench: $1" >&2
   return 1
 }
 
@@ -13,7 +14,8 @@ complain() { # WHAT
 # there. DATALET is a URL, or `rocksdb`, in a directory of its own.
 join_node() {
   start start_member_node "$scratch/$1" "${2/#rocksdb/rocksdb:$scratch/$1/data}" \
-    --join "etcd://$etcd_address/$deployment" --member-timeout 1s --lease-ttl 3s "${@:3}"
+    --join "etcd://$etcd_address/$deployment" --member-timeout "$member_timeout" --lease-ttl "$lease_ttl" \
+    "${@:3}"
   pids[$1]=$database addresses[$1]=127.0.0.1:$node_port
 }
 

@@ -44,6 +44,8 @@ source "$here/../../sample-apps/demo/databases.sh"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-member-bench.XXXXXX")
 database=''
 # shellcheck source=/dev/null
+source "$here/../rounds.sh"
+# shellcheck source=/dev/null
 source "$here/../node/servers.sh"
 for part in deployment stall transition fill reads; do
   # shellcheck source=/dev/null
@@ -52,25 +54,6 @@ done
 trap 'stop_servers; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-say() { printf 'bench members, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
-
-round=0  # warms up, and is not kept
-# measure PART CASE SIDE OPTION...: runs member-bench and keeps what it prints.
-measure() {
-  local found
-  found=$("$bin/member-bench" "${@:4}" 2>"$scratch/errors") ||
-    { echo "bench members: $2, $3: $(tail -n 3 "$scratch/errors")" >&2 && return 1; }
-  ((round == 0)) || jq -c --arg part "$1" --arg case "$2" --arg side "$3" \
-    '{$part, $case, $side} + .' <<<"$found" >>"$scratch/side.runs"
-}
-
-# in_turns COMMAND SIDE...: runs COMMAND SIDE for each, in every second round backwards.
-in_turns() {
-  local sides side
-  mapfile -t sides < <(printf '%s\n' "${@:2}" | if ((round % 2)); then tac; else cat; fi)
-  for side in "${sides[@]}"; do "$1" "$side"; done
-}
-
 rocksdb_side() { # SIDE
   local members=1
   [[ $1 != three ]] || members=3
@@ -78,7 +61,7 @@ rocksdb_side() { # SIDE
 }
 
 measure_rocksdb() {
-  for ((round = 0; round <= rounds; ++round)); do in_turns rocksdb_side one three; done
+  for ((round = 0; round <= rounds; ++round)); do in_turns rocksdb_side -- one three; done
 }
 
 # start_front NAME URL...: a node over these members; sets its port.
@@ -129,7 +112,7 @@ measure_redis() {
   done
   await_database replicas_are_there "$primary"
   for ((round = 0; round <= rounds; ++round)); do
-    for pipeline in 1 16; do in_turns redis_side all ack1 wait alone; done
+    for pipeline in 1 16; do in_turns redis_side -- all ack1 wait alone; done
   done
 }
 
@@ -137,21 +120,8 @@ replicas_are_there() { # PORT
   redis-cli -p "$1" INFO replication | grep -q 'slave1:.*state=online'
 }
 
-# report NAME RUNS FIGURES TABLES: writes NAME.json, and NAME.txt, by functions of jq.
-report() {
-  jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
-    'include "members"; include "deployment"; include "reads";
-     {format: "stout member bench 1", $commit, $machine, $cpus, when: (now | todate)} + '"($3)" \
-    "$scratch/$2.runs" >"$results/$1.json"
-  jq -r "${tables[@]}" 'include "members"; include "deployment"; include "reads"; '"$4" "$results/$1.json" |
-    tee "$results/$1.txt"
-  say "$(cd "$results" && pwd)/$1.json"
-}
-
 mkdir -p "$results"
-machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
-tables=(-L "$here" -L "$here/../stores")
+modules=(members deployment reads)
 for part in "${parts[@]}"; do
   say "$part"
   "measure_$part"

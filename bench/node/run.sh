@@ -19,7 +19,7 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 fail() { echo "bench node: $*" >&2 && exit 2; }
-rounds=5 seconds=1 ycsb='' parts=()
+bench=node rounds=5 seconds=1 ycsb='' parts=()
 while (($#)); do
   case $1 in
     --quick) rounds=1 results=$bin/../node ;;
@@ -48,12 +48,11 @@ chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
 database=''
 # shellcheck source=/dev/null
 source "$here/servers.sh"
+# shellcheck source=/dev/null
+source "$here/../rounds.sh"
 trap 'stop_servers; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-say() { printf 'bench node, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
-
-round=0  # warms up, and is not kept
 # keep PART CASE SIDE VALUE
 keep() {
   if [[ ! $4 ]]; then
@@ -62,15 +61,6 @@ keep() {
   fi
   ((round == 0)) ||
     printf '{"part":"%s","case":"%s","side":"%s","value":%s}\n' "$@" >>"$scratch/runs"
-}
-
-# in_turns COMMAND... -- SIDE...: runs COMMAND SIDE for each, in every second round backwards.
-in_turns() {
-  local command=() sides side
-  while [[ $1 != -- ]]; do command+=("$1") && shift; done
-  shift
-  mapfile -t sides < <(printf '%s\n' "$@" | if ((round % 2)); then tac; else cat; fi)
-  for side in "${sides[@]}"; do "${command[@]}" "$side"; done
 }
 
 declare -A requests=()  # that take `seconds`, as the first round has shown

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2154
 # To be sourced by run.sh: the servers of a part, and the values in them.
 
+: "${bench:=node}"  # in messages
 processes=()  # in the order of their starts
 stop_servers() {
   local i pid
@@ -28,11 +29,11 @@ start_node() {
     >"$output" 2>"$output.log" &
   database=$!
   await_database grep -q '^listening on' "$output" ||
-    { echo "bench node: stout-node does not start: $(tail -n 3 "$output.log")" >&2 && return 1; }
+    { echo "bench $bench: stout-node does not start: $(tail -n 3 "$output.log")" >&2 && return 1; }
   node_port=$(sed -n 's/^listening on .*://p' "$output")
 }
 
-# start_nutcracker REDIS_PORT: with default options; sets `nutcracker_port`.
+# start_nutcracker REDIS_PORT...: with default options; sets `nutcracker_port`.
 start_nutcracker() {
   local directory=$scratch/nutcracker
   mkdir -p "$directory"
@@ -45,14 +46,14 @@ alpha:
   distribution: ketama
   redis: true
   servers:
-   - 127.0.0.1:$1:1
+$(printf '   - 127.0.0.1:%s:1\n' "$@")
 YAML
     nutcracker --conf-file="$directory/conf" --output="$directory/log" --pid-file="$directory/pid" \
       --stats-addr=127.0.0.1 --stats-port=$((16384 + SRANDOM % 16000)) >"$directory/out" 2>&1 &
     database=$!
     await_database redis-cli -p "$nutcracker_port" GET key >/dev/null 2>&1 && return
   done
-  echo "bench node: nutcracker does not start: $(tail -n 3 "$directory/out" "$directory/log")" >&2
+  echo "bench $bench: nutcracker does not start: $(tail -n 3 "$directory/out" "$directory/log")" >&2
   return 1
 }
 
@@ -62,7 +63,7 @@ fill() {
     'BEGIN { for (i = 0; i < count; ++i) printf "SET %s:%012d %s\r\n", prefix, i, value }' |
     redis-cli -p "$1" --pipe >"$scratch/fill" 2>&1 || true
   grep -q "^errors: 0, replies: $3$" "$scratch/fill" ||
-    { echo "bench ${bench:-node}: cannot fill port $1: $(tail -n 3 "$scratch/fill")" >&2 && return 1; }
+    { echo "bench $bench: cannot fill port $1: $(tail -n 3 "$scratch/fill")" >&2 && return 1; }
 }
 
 sql() { # COMMAND...: each in a transaction of its own
