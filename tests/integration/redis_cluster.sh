@@ -4,11 +4,11 @@
 
 declare -A cluster=() # The process of each port.
 
-# start_redis_cluster DIRECTORY: makes a new one there; sets `cluster` and `cluster_url`, a store's
-# URL without options. Fails with the reason on standard error.
+# start_redis_cluster DIRECTORY [OPTION...]: makes a new one there, with these options of redis-server;
+# sets `cluster` and `cluster_url`, a store's URL without options. Fails with the reason on standard error.
 start_redis_cluster() {
   local first port nodes
-  cluster_directory=$1
+  cluster_directory=$1 cluster_options=("${@:2}")
   for _ in {1..20}; do
     # The nodes talk to each other 10000 higher: below the ports that the system gives to anybody.
     first=$((12000 + SRANDOM % 10000)) nodes=()
@@ -33,7 +33,7 @@ start_cluster_node() { # PORT
   redis-server --bind 127.0.0.1 --port "$1" --dir "$cluster_directory/$1" --save "" \
     --appendonly yes --appendfsync always --cluster-enabled yes --cluster-node-timeout 2000 \
     --cluster-require-full-coverage no --cluster-allow-replica-migration no \
-    --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 \
+    --repl-diskless-sync-delay 0 --repl-ping-replica-period 1 "${cluster_options[@]}" \
     >>"$cluster_directory/$1/log" 2>&1 &
   cluster[$1]=$!
   await_answer "$1" PING PONG
