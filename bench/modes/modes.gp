@@ -9,7 +9,7 @@ set grid ytics linecolor "gray88" linetype 1
 set logscale y
 set xrange [0:*]
 set xlabel "requests/s"
-set format x "%.0f"
+set xtics 10000
 set key outside top horizontal
 set linetype 1 linecolor rgb "#0072b2" linewidth 2 pointtype 7
 set linetype 2 linecolor rgb "#000000" linewidth 2 pointtype 9
