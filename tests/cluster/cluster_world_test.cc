@@ -158,7 +158,7 @@ TEST_CASE("a mistake in a replicated range is noticed", "[cluster]") {
       Control{Mistake::kLazyCountsAsDirty, "a key dirty at a lazy member alone", kLacking, 1},
       Control{Mistake::kClockGoesBack, "a clock that goes back", kSameStamp, 0},
       Control{Mistake::kNoNumber, "a version without the node's number", kSameStamp, 4},
-      Control{Mistake::kMergeAsNew, "a merge that copies older states as new", kOverwritten, 50},
+      Control{Mistake::kMergeAsNew, "a merge that copies older states as new", kOverwritten, 62},
       Control{Mistake::kLateWriters, "no fence at the end of sharing", kOverwritten, 35},
       Control{Mistake::kAnswerAtOnce, "an answer before any member has it", kBelow, 0},
       Control{Mistake::kMergeUnproved, "a merge with a store that lost states", kBack, 1373},

@@ -155,6 +155,13 @@ TEST_CASE("in a shared range the newest state of all members counts", "[reads]")
     CHECK(world.reads.TakeEffects().done ==
           std::vector<reads::Done>{{1, Errc::kDeadline, false, {}}});
   }
+  SECTION("a member that is opened meanwhile is asked as well") {
+    world.set.SetState(2, MemberState::kIn);
+    for (const auto& [member, token, key] : asked.fetches) {
+      world.reads.OnFetched(token, member, Errc::kOk, Found("v", {4, 1}));
+    }
+    CHECK(world.reads.TakeEffects().fetches.size() == 3);
+  }
   SECTION("all are damaged") {
     for (const reads::Fetch& fetch : asked.fetches) {
       world.reads.OnFetched(fetch.token, fetch.member, Errc::kCorrupt, {});

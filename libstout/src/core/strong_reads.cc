@@ -25,8 +25,9 @@ void StrongReads::Send(Entries::iterator found) {
   entry.newest = {};
   entry.answered = false;
   entry.unsettled = false;
-  entry.wanted = set_.in();
-  if (!entry.gathers) entry.wanted = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
+  entry.asked = set_.in();
+  if (!entry.gathers) entry.asked = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
+  entry.wanted = entry.asked;
   ForEachMember(entry.wanted, [&](MemberIndex m) {
     effects_.fetches.push_back({m, entry.token, key});
   });
@@ -49,6 +50,8 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
     }
   }
   if (entry.wanted != 0) return;
+  const bool joined = (set_.in() & ~entry.asked) != 0;
+  if (set_.shared() && entry.gathers && joined) return Send(found);  // it may have a newer state
   if (!entry.answered) return End(found, errc, false);
   if (!entry.unsettled) return End(found, Errc::kOk, false);
   if (entry.gathers) {  // OnMarked ends the read

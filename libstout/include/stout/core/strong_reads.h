@@ -100,6 +100,7 @@ class StrongReads {
     bool gathers = false;
     bool answered = false;   // at least one member has shown its state
     bool unsettled = false;  // at least one answer is not settled
+    MemberMask asked = 0;    // by the last Send
     MemberMask wanted = 0;   // members that have not answered
     StoredState newest;
   };
