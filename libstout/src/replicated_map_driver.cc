@@ -90,7 +90,7 @@ bool ReplicatedMap::State::Turn() {
       Later(std::move(counting.mapped().handler), reply.errc, reply.members);
     }
   }
-  if (std::exchange(known_in_, set_.in()) != set_.in()) reads_.OnMembersChanged();
+  if (std::exchange(known_readers_, set_.readers()) != set_.readers()) reads_.OnMembersChanged();
   reads::Effects effects = reads_.TakeEffects();
   busy |= !effects.empty();
   TakeReads(std::move(effects));

@@ -240,7 +240,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   std::atomic<bool> abandoned_ = false;
   bool forgotten_ = false;
   bool pump_scheduled_ = false;
-  MemberMask known_in_ = 0;  // the members that are in, as reads_ knows
+  MemberMask known_readers_ = 0;  // the members that reads ask, as reads_ knows
   // To tell the keeper.
   MemberMask lagging_ = 0;
   MemberMask refused_ = 0;

@@ -113,6 +113,8 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
       if (in) member = {member.datalet, true, member.since};  // what it has need not be proved
     }
   }
+  // The operator gives up what other members have, so no sweep may wait for them.
+  if (found != table.sets.end() && found->second.value.shared == 0) found->second.value.merged = {};
   if (!known) {
     request.error = "ERR the range has no such member; see STOUT.STATUS";
     co_return "";

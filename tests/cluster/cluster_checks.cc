@@ -9,6 +9,7 @@
 namespace stout::sim {
 namespace {
 
+using namespace std::chrono_literals;
 using Kind = test::Operation::Kind;
 using Outcome = test::Operation::Outcome;
 
@@ -48,7 +49,11 @@ void ClusterWorld::OnRecord(const RangeRecord& before) {
     counts_.fills += !was_in && is_in ? 1 : 0;
     counts_.drops += was_in && !is_in ? 1 : 0;
     left |= was_in && !is_in;
+    if (is_in) apart_.erase(d);
+    if (was_in && !is_in && IsAwaited(d, *old)) apart_.insert(d);
   }
+  last_shared_ = std::max(last_shared_, record.shared);
+  if (record.swept >= last_shared_) apart_.clear();
   trace_.Add(now(), "record", registry_.revision(), record.swept, record.strong, in);
   if (In().empty()) return verdict_.Fail("no member with all data is in");
   if (before.strong && !record.strong) {
@@ -93,11 +98,19 @@ bool ClusterWorld::IsOlder(const StoredState& state, std::size_t write) const {
   return other.outcome == Outcome::kOk && other.return_ns < history_[write].call_ns;
 }
 
+/// The datalet leaves before the states of a range that was shared are at all members. So it may be
+/// the only one that has an acknowledged write. No store forgets a delete before it is back.
+bool ClusterWorld::IsAwaited(std::size_t datalet, const RangeRecord::Member& member) const {
+  const RangeRecord& record = registry_.record();
+  return record.shared == 0 && record.swept < last_shared_ && datalets_[datalet].Has(member) &&
+         options_.keeper.tombstone_ttl > 1h;
+}
+
 bool ClusterWorld::IsKept(std::size_t write) const {
-  const std::vector<std::size_t> in = In();
-  return std::any_of(in.begin(), in.end(), [&](std::size_t m) {
+  const auto has = [&](std::size_t m) {
     return !IsOlder(datalets_[m].state(history_[write].key), write);
-  });
+  };
+  return std::ranges::any_of(In(), has) || std::ranges::any_of(apart_, has);
 }
 
 void ClusterWorld::CheckOwed() {

@@ -181,6 +181,7 @@ void DeriveShared(Random& random, ClusterOptions& world) {
   if (mistaken) return;
   world.faults.change_mode = random.Pick<std::uint64_t>({0, 3, 20});
   if (random.Chance(300)) world.engine.lane.max_dirty_keys = random.Between(1, 3);
+  if (random.Chance(500)) world.faults.split = random.Between(5, 30);
 }
 
 /// Datalets join, leave, and are replaced, and drivers refuse changes.
@@ -265,8 +266,7 @@ std::string Describe(const ClusterOptions& w) {
       "  ttl {} ms, latency {} to {} ms, member_timeout {} ms, mark {} ms, attempt {} ms, min_in "
       "{}, cached {}, writes {}, erases {}\n"
       "  faults (per thousand): lose {}, late {}, twice {}, pause {}, crash node {} datalet {}, "
-      "empty {}, cut {}, slow {}, full {}, expire {}, mode {}, wanted {}, refuse "
-      "{}\n",
+      "empty {}, cut {}, split {}, slow {}, full {}, expire {}, mode {}, wanted {}, refuse {}\n",
       w.seed, static_cast<int>(w.mistake),
       w.shared   ? "aa+ec"
       : w.strong ? "sc"
@@ -275,7 +275,7 @@ std::string Describe(const ClusterOptions& w) {
       ms(w.ttl), ms(w.min_latency), ms(w.max_latency), ms(w.keeper.member_timeout),
       ms(w.keeper.mark_interval), ms(w.engine.lane.attempt_timeout), w.set.min_in, w.cached,
       w.writes, w.erases, f.lose, f.late, f.twice, f.pause_node, f.crash_node, f.crash_datalet,
-      f.empty_datalet, f.cut_link, f.slow_datalet, f.full_datalet, f.expire, f.change_mode,
+      f.empty_datalet, f.cut_link, f.split, f.slow_datalet, f.full_datalet, f.expire, f.change_mode,
       f.change_wanted, f.refuse_change);
 }
 

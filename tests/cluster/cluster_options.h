@@ -63,6 +63,7 @@ struct ClusterFaults {
   std::uint64_t crash_datalet = 0;  ///< it returns with its data
   std::uint64_t empty_datalet = 0;  ///< it returns at once, without its data or with older data
   std::uint64_t cut_link = 0;       ///< between a node and a datalet
+  std::uint64_t split = 0;          ///< nodes are cut apart, each with one datalet
   std::uint64_t slow_datalet = 0;
   std::uint64_t full_datalet = 0;  ///< its writes fail for a while, its reads do not
   std::uint64_t expire = 0;        ///< a store forgets its settled tombstones

@@ -32,6 +32,7 @@ void ClusterWorld::Trouble() {
   if (random_.Chance(faults.cut_link)) {
     nodes_[node].cut_until[m] = Disturb("cut", random_.Between(1ms, 200ms), node, m);
   }
+  if (faults.split > 0 && random_.Chance(faults.split)) Split();
   if (random_.Chance(faults.slow_datalet)) {
     datalets_[m].slow_until = Disturb("slow", random_.Between(1ms, 150ms), m);
   }
@@ -49,6 +50,17 @@ void ClusterWorld::Trouble() {
   if (random_.Chance(faults.change_mode)) ChangeMode();
   if (random_.Chance(faults.change_wanted)) ChangeWanted();
   if (random_.Chance(faults.empty_datalet)) Empty(m);
+}
+
+/// Nodes are cut apart: each reaches one datalet.
+void ClusterWorld::Split() {
+  const TimePoint end = Disturb("split", random_.Between(1ms, 1s), options_.nodes);
+  for (std::uint32_t node = 0; node < options_.nodes; ++node) {
+    for (std::size_t m = 0; m < options_.datalets; ++m) {
+      TimePoint& cut = nodes_[node].cut_until[m];
+      if (m != node % options_.datalets) cut = std::max(cut, end);
+    }
+  }
 }
 
 /// Returns the end of the fault.
@@ -83,6 +95,7 @@ void ClusterWorld::Empty(std::size_t m) {
     trace_.Add(now(), "datalet older", m);
     datalets_[m].Rewind();
   }
+  apart_.erase(m);
   if (options_.shared) {
     std::erase_if(owed_, [this](std::size_t write) { return !IsKept(write); });
   }

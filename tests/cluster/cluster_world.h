@@ -32,6 +32,7 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  2. Mode sc: a member that is in has each acknowledged write. A member is always in. A mark
 ///     never covers a version that a member that is in lacks.
 ///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
+///     After mode aa+ec, this includes members that were away at the take-over.
 ///  4. The relaxed reads of a session do not go back while its member is in. One with a bound shows
 ///     each write that was acknowledged before. In mode ec, this holds for the present owner's.
 ///     In mode aa+ec, the stamps are the order: see IsOlder.
@@ -193,6 +194,7 @@ class ClusterWorld final : private OwnerWorld {
   void RunUntil(TimePoint end);
   void Step();
   void Trouble();
+  void Split();
   TimePoint Disturb(const char* what, Duration time, std::uint64_t a, std::uint64_t b = 0);
   [[nodiscard]] bool Forgets() const;
   void Empty(std::size_t datalet);
@@ -217,6 +219,7 @@ class ClusterWorld final : private OwnerWorld {
   void CheckHistory();
   void CheckHistory(const Strong& strong);
   [[nodiscard]] bool IsOlder(const StoredState& state, std::size_t write) const;
+  [[nodiscard]] bool IsAwaited(std::size_t datalet, const RangeRecord::Member& member) const;
   [[nodiscard]] bool IsKept(std::size_t write) const;
   void CheckOwed();
   [[nodiscard]] std::vector<std::size_t> In() const;
@@ -255,7 +258,9 @@ class ClusterWorld final : private OwnerWorld {
   std::map<std::size_t, std::uint32_t> levels_;  // of writes that asked for one
   Epoch newest_epoch_ = 0;                       // of an owner
   std::vector<std::size_t> all_acked_;           // writes
-  std::set<std::size_t> owed_;                 // ... that a member that is in has, or a newer state
+  std::set<std::size_t> owed_;   // ... that a member that is in, or is apart, has, or a newer state
+  std::set<std::size_t> apart_;  // datalets: see IsAwaited
+  Epoch last_shared_ = 0;
   std::map<std::string, std::size_t> writer_;  // of a value
   std::map<std::string, std::map<Epoch, std::vector<Version>>> changes_;
   std::map<std::string, Stamp> erased_;  // the newest erase of each key

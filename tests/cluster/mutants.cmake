@@ -102,8 +102,12 @@ stout_mutant(merge_in_one_direction src/core/range_walk.cc
   OLD [[members & ~MaskOf(source),]]
   NEW [[members & ~(2 * MaskOf(source) - 1),]])
 
+stout_mutant(no_member_awaited_after_sharing src/core/range_members.cc
+  OLD [[const bool awaited = was_shared && !members_[m].lost;]]
+  NEW [[const bool awaited = was_shared && members_[m].lost;]])
+
 stout_mutant(one_member_read_if_shared src/core/strong_reads.cc
-  OLD [[  gather |= set_.shared();]]
+  OLD [[  gather |= set_.differ();]]
   NEW [[]])
 
 # --- Relaxed reads ---------------------------------------------------------------------------------

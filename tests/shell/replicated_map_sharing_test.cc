@@ -90,6 +90,45 @@ TEST_CASE("nodes write the same keys while they are cut apart, and the owner mer
   CHECK(world.StatesOf(2) == world.StatesOf(1));
 }
 
+TEST_CASE("the owner after the sharing finds what only members that were away had",
+          "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMap& owner = world.Open(Sharing());
+  CHECK_FALSE(world.Put(owner, "old", "0"));
+  world.RunUntil([&] { return world.registry.record.shared != 0; });
+  world.RunUntil([&] { return world.IsSettled(owner); });
+  const auto a = MakeNode(world, 1, {0});
+  const auto b = MakeNode(world, 2, {1, 2});
+  for (const char* key : {"both", "later"}) CHECK_FALSE(world.Put(*a, key, "a"));
+  for (const char* key : {"both", "later", "b"}) CHECK_FALSE(world.Put(*b, key, "b"));
+  CHECK_FALSE(world.Put(*b, "old", std::nullopt));
+  world.On(owner, [&] { owner.WantShared(false); });
+  world.RunUntil([&] { return world.why.has_value(); });
+
+  const bool strong = GENERATE(false, true);
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.strong = strong;
+  for (const MemberIndex m : {1, 2}) world.stores[m]->Shut();
+  ReplicatedMap& next = world.Open(options);
+  CHECK(world.Get(next, "both") == "a");
+  CHECK_FALSE(world.Put(next, "later", "next"));
+  CHECK(world.StatesOf(0).at("both").stamp.epoch == world.registry.record.swept + 1);
+  CHECK_FALSE(world.registry.record.strong);
+  world.stores[1]->Open();
+  CHECK_FALSE(world.IsSettled(next));
+  world.stores[2]->Open();
+  world.RunUntil([&] { return world.IsSettled(next); });
+  CHECK(world.registry.record.strong == strong);
+  CHECK(world.Get(next, "both") == "b");
+  CHECK(world.Get(next, "b") == "b");
+  CHECK(world.Get(next, "old") == "-");
+  CHECK(world.Get(next, "later") == "next");
+  for (const MemberIndex m : {0, 1, 2}) {
+    CHECK(world.StatesOf(m).at("both").value == "b");
+    CHECK(world.StatesOf(m).at("later").value == "next");
+  }
+}
+
 // Opens an owner, and waits until it asks the coordinator to share the range.
 ReplicatedMap& OpenUntilShared(ReplicaWorld& world) {
   ReplicatedMapOptions options = Sharing();

@@ -242,19 +242,109 @@ TEST_CASE("another mode ends the sharing at once", "[keeper][sharing]") {
   CHECK(range.Next<range::GiveUp>().cause == GivenUp::kUnshared);
 }
 
-TEST_CASE("a take-over after sharing dates what left by the last merge", "[keeper][sharing]") {
-  RangeRecord record = Range::Record(2);
-  record.merged = TimePoint(99s);
-  Range range(record, Long());
-  range.keeper.SetSilent(2, range.now);
-  range.keeper.Start(range.now);
+// The range was shared under epoch 4. The next owner does not reach the second of its members.
+struct AfterSharing : Range {
+  AfterSharing() : Range(Former(), Long()) {
+    keeper.Want({"d0"}, now);  // the other one is to be removed
+    keeper.SetSilent(2, now);
+    keeper.Start(now);
+    AnswerFence();
+    Next<range::Fence>();
+    AnswerRead();
+    const RangeRecord agreed = Agree();
+    CHECK_FALSE(agreed.members[1].in);
+    CHECK(IsAwaited(agreed, agreed.members[1]));
+    Next<range::Open>();
+    Next<range::Serve>();
+    fence = Next<range::Fence>();
+    CHECK(fence.member == 1);
+    CHECK(Quiet());
+    CHECK_FALSE(set.MayRewrite({4, 7}));
+    CHECK(set.MayRewrite({5, 1}));
+  }
+  static RangeRecord Former() {
+    RangeRecord record = Record(2);
+    record.strong = false;
+    record.merged = TimePoint(99s);
+    return record;
+  }
+  range::Fence fence{};
+};
+
+TEST_CASE("the sweep after sharing waits for a member that left, and reads it",
+          "[keeper][sharing]") {
+  AfterSharing range;
+  range.keeper.OnFenced(range.fence.attempt, {Errc::kUnknown}, range.now);
+  range.Pass(100ms);
   range.AnswerFence();
-  range.Next<range::Fence>();
   range.AnswerRead();
-  const RangeRecord agreed = range.Agree();
-  CHECK_FALSE(agreed.members[1].in);
-  CHECK(agreed.members[1].since == TimePoint(99s));
-  CHECK(agreed.merged == TimePoint());
+  CHECK(range.Next<range::Open>().member == 1);
+  CHECK(range.set.writers() == 1);
+  CHECK(range.set.MayRewrite({4, 7}));
+
+  const auto comes_back = [&range] {
+    CHECK(range.Next<range::Shut>().member == 1);
+    CHECK_FALSE(range.set.MayRewrite({4, 7}));
+    range.Pass(100ms);
+    range.AnswerFence();
+    range.AnswerRead();
+    range.Next<range::Open>();
+    for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
+  };
+
+  SECTION("and ends once it is read") {
+    for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
+    CHECK(range.PassBarrier().members == 1);
+    const RangeRecord agreed = range.Agree();
+    CHECK(agreed.swept == 4);
+    CHECK(agreed.merged == TimePoint());
+    CHECK(range.Next<range::Shut>().member == 1);
+    CHECK(range.keeper.settled());
+  }
+  SECTION("and begins again after it was silent") {
+    CHECK(range.Next<range::Scan>().member == 1);
+    range.Pass(2s);
+    comes_back();
+  }
+  SECTION("and proves itself again where its store is another one") {
+    CHECK(range.Next<range::Scan>().member == 1);
+    range.keeper.OnLost(1, range.now);
+    comes_back();
+  }
+  SECTION("and ends without it if it cannot be scanned") {
+    while (std::holds_alternative<range::Scan>(range.Peek())) {
+      range.keeper.OnScanned(range.Next<range::Scan>().attempt, {Errc::kCorrupt, {}, {}},
+                             range.now);
+      range.Pass(100ms);
+    }
+    CHECK(range.Next<range::Unfillable>() == range::Unfillable{1, "", Errc::kCorrupt});
+    CHECK(range.Agree().members[1].since == AfterSharing::Former().merged - 1us);
+    CHECK(range.Next<range::Shut>().member == 1);
+  }
+}
+
+TEST_CASE("the sweep after sharing does not wait for a member that lost its states",
+          "[keeper][sharing]") {
+  AfterSharing range;
+  range.keeper.OnFenced(range.fence.attempt, {}, range.now);
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = {{}, {}}}, range.now);
+  CHECK(range.Agree().members[1].since == AfterSharing::Former().merged - 1us);
+  range.Scanned(0, {});
+}
+
+TEST_CASE("the sweep after sharing waits for half of the time that stores remember deletes",
+          "[keeper][sharing]") {
+  AfterSharing range;
+  range.Pass(30min - 2s);
+  while (!range.Quiet()) {
+    CHECK(std::holds_alternative<range::Fence>(range.Peek()));
+    range.Drop();
+  }
+  range.Pass(1s);
+  while (!std::holds_alternative<range::Commit>(range.Peek())) range.Drop();
+  CHECK(range.Agree().merged == TimePoint());
+  range.Scanned(0, {});
 }
 
 TEST_CASE("a node writes to the members that prove themselves", "[keeper][sharing]") {

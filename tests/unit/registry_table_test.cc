@@ -62,6 +62,10 @@ TEST_CASE("a datalet may be in if a set names it, or cannot be read", "[registry
   table.sets[3].value = SetOf({{"a", true}, {"b", false}});
   CHECK(MayBeIn(table, "a"));
   CHECK_FALSE(MayBeIn(table, "b"));
+  RangeRecord left = SetOf({{"a", true}, {"c", false}});
+  left.members[1].since = left.merged = TimePoint(std::chrono::seconds(1));
+  table.sets[4].value = left;
+  CHECK(MayBeIn(table, "c"));  // the next sweep waits for it
   table.damaged["datalet/a"] = table.damaged["table/a"] = {};
   CHECK_FALSE(MayBeIn(table, "b"));
   table.damaged["set/4"] = {};

@@ -171,6 +171,46 @@ TEST_CASE("in a shared range the newest state of all members counts", "[reads]")
   }
 }
 
+// It was shared under epoch 4.
+TEST_CASE("after sharing, a state is repaired once the member that left can be read", "[reads]") {
+  TwoMembers world;
+  RangeRecord record;
+  record.swept = 3;
+  record.merged = TimePoint(std::chrono::seconds(99));
+  for (int m = 0; m < 3; ++m) record.members.push_back({.datalet = "d", .in = m < 2});
+  record.members[2].since = record.merged;
+  world.set.Adopt(record);
+  const auto answer = [&world](const reads::Effects& asked, Version version) {
+    for (const auto& [member, token, key] : asked.fetches) {
+      world.reads.OnFetched(token, member, Errc::kOk, Found("v", {4, version + member}));
+    }
+  };
+  world.reads.Read("k", 1, false);
+  const auto first = world.reads.TakeEffects();
+  CHECK(first.fetches.size() == 2);
+  answer(first, 6);
+  const auto shown = world.reads.TakeEffects();
+  CHECK(shown.repairs.empty());
+  CHECK(shown.done == std::vector<reads::Done>{{1, Errc::kOk, false, Found("v", {4, 7})}});
+
+  world.reads.Read("k", 2, false);
+  const auto second = world.reads.TakeEffects();
+  world.set.SetState(2, MemberState::kSource);
+  answer(second, 6);
+  const auto third = world.reads.TakeEffects();
+  CHECK(third.fetches.size() == 3);
+  answer(third, 6);
+  CHECK(world.reads.TakeEffects().repairs == std::vector<reads::Repair>{{"k", Found("v", {4, 8})}});
+
+  // A damaged state of that member counts for nothing.
+  world.reads.Read("d", 3, false);
+  for (const auto& [member, token, key] : world.reads.TakeEffects().fetches) {
+    const Errc errc = member == 2 ? Errc::kCorrupt : Errc::kOk;
+    world.reads.OnFetched(token, member, errc, Found("v", {4, 6 + member}));
+  }
+  CHECK(world.reads.TakeEffects().repairs == std::vector<reads::Repair>{{"d", Found("v", {4, 7})}});
+}
+
 TEST_CASE("a lost range fails all reads", "[reads]") {
   TwoMembers world;
   world.reads.Read("a", 1, false);

@@ -129,6 +129,7 @@ bool RangeKeeper::HasMoreUrgentJob(TimePoint now) {
 // The sweep comes first: a member may lack a delete that the others do not remember for ever. In
 // mode sc a sweep that fails holds up no fill.
 void RangeKeeper::ChooseJob(TimePoint now) {
+  if (set_.missing() != 0) return;
   if (HasNoRoom()) return Lose(GivenUp::kFull);  // the next owner forgets the former members
   const auto next = NextToFill(now);
   if (record_.strong && !want_strong_) {
@@ -150,7 +151,7 @@ void RangeKeeper::ChooseJob(TimePoint now) {
 }
 
 bool RangeKeeper::HasNoRoom() const {
-  const MemberMask needed = set_.in() | wanted_ | lazy_;
+  const MemberMask needed = set_.in() | wanted_ | lazy_ | set_.awaited();
   return lacks_ && record_.members.size() == kMaxMembers && needed != ~MemberMask{0};
 }
 
@@ -201,6 +202,8 @@ void RangeKeeper::OnWalkFailed(const RangeWalk::Failure& failure, bool sweeps, T
   const bool wanted = (wanted_ & MaskOf(m)) != 0;
   const bool leaves = failure.errc == Errc::kCorrupt || !wanted;
   if (in && failure.key.empty() && leaves) member.refused = now;
+  const bool is_source = (set_.sources() & MaskOf(m)) != 0;
+  if (is_source && failure.key.empty() && failure.errc == Errc::kCorrupt) member.lost = true;
 }
 
 void RangeKeeper::StartCopy(TimePoint now) {
@@ -238,6 +241,7 @@ void RangeKeeper::EndJob(TimePoint now) {
   } else if (job_ == Job::kSwept) {
     record.swept = set_.epoch() - 1;
     record.closed.clear();
+    record.merged = {};
   } else if (job_ == Job::kShare) {
     record.shared = set_.epoch();
     record.merged = merge_began_;

@@ -117,7 +117,7 @@ void RangeKeeper::OnFenced(range::Attempt attempt, const range::Fenced& answer, 
   member.attempt = 0;
   member.incarnation = answer.incarnation;
   if (errc == Errc::kFenced && stage_ != Stage::kServing) return Lose(GivenUp::kFenced);
-  if (stage_ == Stage::kServing) {
+  if (job_ == Job::kFence && *called == target_) {
     errc == Errc::kOk ? OnTargetFenced(now) : StopJob(now);
   } else if (errc == Errc::kOk) {
     member.step = Step::kRead;
@@ -253,6 +253,7 @@ void RangeKeeper::Advance(TimePoint now) {
   if (proposed_ && commit_ == 0 && IsDue(commit_due_, now)) SendCommit();
   if (stage_ == Stage::kServing) DropFollowers(now);
   if (stage_ == Stage::kServing) DropMembers(now);
+  if (stage_ == Stage::kServing) ReadAwaited(now);
   if (stage_ == Stage::kServing) StartMark(now);
   if (stage_ == Stage::kServing) Work(now);
 }
@@ -323,9 +324,7 @@ MemberMask RangeKeeper::Revert() {
 }
 
 void RangeKeeper::EndTakeOver(MemberMask ready, TimePoint now) {
-  const bool was_shared = record_.merged != TimePoint{};
-  RangeRecord record = Without(InOf(record_) & ~ready, was_shared ? record_.merged : now);
-  record.merged = {};
+  RangeRecord record = Without(InOf(record_) & ~ready, now);
   ForEachMember(ready, [&](MemberIndex m) {
     RangeRecord::Member& member = record.members[m];
     const std::string& seen = members_[m].incarnation;
@@ -347,7 +346,8 @@ void RangeKeeper::Propose(RangeRecord record) {
   sent_ = *proposed_;
   std::erase_if(sent_.members, [this](const RangeRecord::Member& member) {
     const bool has_nothing = Contains(followers_, member.datalet) || member.since == TimePoint{};
-    return !member.in && has_nothing && !Contains(wanted_datalets_, member.datalet);
+    return !member.in && has_nothing && !Contains(wanted_datalets_, member.datalet) &&
+           !IsAwaited(sent_, member);
   });
   SendCommit();
 }
@@ -386,6 +386,10 @@ void RangeKeeper::OnAgreed(TimePoint now) {
       actions_.push_back(range::Shut{m});
     });
   }
+  ForEachMember(set_.sources() & ~set_.awaited(), [this](MemberIndex m) {
+    members_[m] = {};
+    Shut(m);
+  });
   if (lacks_) FindWanted();
   if (walk_) walk_->OnMembersChanged(now);
 }

@@ -43,6 +43,11 @@ void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
   if (counts && !std::exchange(members_[member].lost, true)) {
     merged_ = 0;  // what was written since the last merge may be at one other member alone
     merge_due_ = now;
+  } else if (!counts && ((set_.awaited() | set_.sources()) & MaskOf(member)) != 0) {
+    // It may have come back whole, under another address. It proves that, or is lost then.
+    members_[member] = {.due = SaturatingAdd(now, options_.walk.retry)};
+    (void)IsDue(members_[member].due, now);
+    if (set_.state(member) == MemberState::kSource) Shut(member);
   }
   Advance(now);
 }
@@ -127,11 +132,17 @@ void RangeKeeper::DropMembers(TimePoint now) {
   if (leaving != 0 && !proposed_) Propose(Without(leaving, now));
 }
 
+// A member that leaves between the end of sharing and the sweep is awaited, unless it lost states.
+// It may lack any delete since the last merge, so its time away begins there in both cases.
 RangeRecord RangeKeeper::Without(MemberMask members, TimePoint now) const {
   RangeRecord record = record_;
+  const bool was_shared = record_.merged != TimePoint{};
+  const TimePoint since = was_shared ? record_.merged : now;
+  constexpr Duration kTellsApart = std::chrono::microseconds(1);  // the registry's precision
   ForEachMember(members, [&](MemberIndex m) {
+    const bool awaited = was_shared && !members_[m].lost;
     record.members[m].in = false;
-    record.members[m].since = now;
+    record.members[m].since = awaited || !was_shared ? since : since - kTellsApart;
   });
   return record;
 }

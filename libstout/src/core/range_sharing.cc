@@ -50,6 +50,40 @@ void RangeKeeper::WriteShared(TimePoint now) {
   }
 }
 
+// A member that left after the sharing, before the sweep, may be the only one that has an
+// acknowledged change. The sweep compares states by the stamps of the shared epoch, and writes the
+// newest again, under our epoch. So it waits until all these members can be read. It does not wait
+// for ever, because stores forget deletes.
+void RangeKeeper::ReadAwaited(TimePoint now) {
+  if (set_.awaited() == 0 || proposed_) return;
+  MemberMask lost = 0;
+  ForEachMember(set_.awaited(), [&](MemberIndex m) {
+    Member& member = members_[m];
+    const bool reads = set_.state(m) == MemberState::kSource;
+    if (!reads && !member.lost) Prove(m, now);
+    if (member.lost) {
+      lost |= MaskOf(m);
+    } else if (!reads && member.step == Step::kReady) {
+      member = {.progress = now};
+      set_.SetState(m, MemberState::kSource);
+      actions_.push_back(range::Open{m});
+    } else if (const auto silence = SilentSince(m); reads && silence) {
+      TickSoon(now);
+      if (!IsDue(SaturatingAdd(*silence, options_.member_timeout), now)) return;
+      member = {.due = SaturatingAdd(now, options_.walk.retry)};
+      (void)IsDue(member.due, now);
+      Shut(m);
+    }
+  });
+  if (set_.missing() != 0 && job_ != Job::kNone) StopJob(now);
+  const TimePoint limit = SaturatingAdd(record_.merged, options_.tombstone_ttl / 2);
+  const bool late = job_ == Job::kNone && IsDue(limit, now);
+  if (lost == 0 && !late) return;
+  RangeRecord record = Without(lost, now);
+  if (late) record.merged = {};
+  Propose(std::move(record));
+}
+
 void RangeKeeper::OwnShared(TimePoint now) {
   CloseEngines(now);
   // A merge proves members anew, and closing an engine forgets the store that was proved.
@@ -76,9 +110,9 @@ void RangeKeeper::CloseEngines(TimePoint now) {
   });
 }
 
-// The next take-over may lose what only members that are away have, so the owner first merges all
-// members that have what they had. It does not wait for ever, because stores forget deletes: a
-// member that is away for long must be filled.
+// The next owner fills no member while an awaited member is away: see ReadAwaited. So
+// the owner first merges all members that have what they had. It does not wait for ever, because
+// stores forget deletes: a member that is away for long must be filled.
 bool RangeKeeper::MustEndSharing(TimePoint now) {
   if (!want_shared_) return true;
   const TimePoint merged = std::max(record_.merged, merged_at_);

@@ -37,7 +37,7 @@ void RangeWalk::Fill(FillOrder order, TimePoint now) {
 
 void RangeWalk::Sweep(std::size_t failed, TimePoint now) {
   std::vector<Pass> passes;
-  ForEachMember(set_.in(), [&](MemberIndex m) { passes.push_back({m, Role::kSwept}); });
+  ForEachMember(set_.readers(), [&](MemberIndex m) { passes.push_back({m, Role::kSwept}); });
   const auto shift = static_cast<std::ptrdiff_t>(failed % passes.size());
   std::rotate(passes.begin(), passes.begin() + shift, passes.end());
   Begin(std::move(passes), now);
@@ -355,7 +355,7 @@ void RangeWalk::OnMembersChanged(TimePoint now) {
   if (passes_.empty() || merges() || result_ != Result::kRuns) return;
   const Pass scanned = passes_.back();
   const auto gone = [&](const Pass& pass) {
-    return pass.role != Role::kTarget && (set_.in() & MaskOf(pass.member)) == 0;
+    return pass.role != Role::kTarget && (set_.readers() & MaskOf(pass.member)) == 0;
   };
   if (fills()) {
     if (gone(passes_.front())) result_ = Result::kFailed;

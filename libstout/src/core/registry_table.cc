@@ -179,8 +179,12 @@ RegistryChange DropTable(std::string_view name, Revision read) {
 bool MayBeIn(const RegistryTable& table, std::string_view datalet) {
   const auto damaged = table.damaged.lower_bound(std::string(kSet));
   if (damaged != table.damaged.end() && damaged->first.starts_with(kSet)) return true;
-  return std::any_of(table.sets.begin(), table.sets.end(),
-                     [&](const auto& set) { return IsIn(set.second.value, datalet); });
+  return std::any_of(table.sets.begin(), table.sets.end(), [&](const auto& set) {
+    const RangeRecord& record = set.second.value;
+    return std::any_of(record.members.begin(), record.members.end(), [&](const auto& member) {
+      return member.datalet == datalet && (member.in || IsAwaited(record, member));
+    });
+  });
 }
 
 std::string_view DroppedTable(const RegistryChange& change) {

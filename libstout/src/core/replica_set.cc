@@ -55,9 +55,15 @@ bool IsIn(const RangeRecord& record, std::string_view datalet) {
                      [&](const auto& member) { return member.in && member.datalet == datalet; });
 }
 
+bool IsAwaited(const RangeRecord& record, const RangeRecord::Member& member) {
+  return record.shared == 0 && record.merged != TimePoint{} && !member.in &&
+         member.since == record.merged;
+}
+
 void RemoveFormerMembers(RangeRecord& record, const std::vector<std::string>& wanted) {
   std::erase_if(record.members, [&](const RangeRecord::Member& member) {
-    return !member.in && std::find(wanted.begin(), wanted.end(), member.datalet) == wanted.end();
+    return !member.in && !IsAwaited(record, member) &&
+           std::find(wanted.begin(), wanted.end(), member.datalet) == wanted.end();
   });
 }
 
@@ -87,6 +93,8 @@ void ReplicaSet::Adopt(const RangeRecord& record) {
   closed_ = record.closed;
   swept_ = record.swept;
   shared_ = record.shared != 0;
+  differ_ = shared_ || record.merged != TimePoint{};
+  awaited_ = 0;
   const auto is_in = [](const RangeRecord::Member& member) { return member.in; };
   all_shared_ = 0;
   if (shared_) {  // each node finds out by itself which members it reaches
@@ -100,6 +108,7 @@ void ReplicaSet::Adopt(const RangeRecord& record) {
     } else if ((in_ & MaskOf(m)) != 0) {
       SetState(m, MemberState::kOut);
     }
+    if (IsAwaited(record, record.members[m])) awaited_ |= MaskOf(m);
   }
 }
 
@@ -110,11 +119,13 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
   states_[member] = state;
   set(in_, state == MemberState::kIn);
   set(required_, state == MemberState::kIn || state == MemberState::kEntering);
-  set(writers_, state != MemberState::kOut);
+  const bool gets_nothing = state == MemberState::kOut || state == MemberState::kSource;
+  set(writers_, !gets_nothing);
   set(lazy_, state == MemberState::kLazy);
+  set(sources_, state == MemberState::kSource);
   for (auto& entry : answers_) {
     Answer& answer = entry.second;
-    if (state == MemberState::kOut || state == MemberState::kLazy) {  // its answers do not count
+    if (gets_nothing || state == MemberState::kLazy) {  // its answers do not count
       set(answer.asked, false);
       set(answer.have, false);
       set(answer.failed, false);

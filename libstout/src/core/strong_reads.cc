@@ -5,7 +5,7 @@
 namespace stout::internal {
 
 void StrongReads::Read(KeyView key, FetchId id, bool gather) {
-  gather |= set_.shared();
+  gather |= set_.differ();
   auto found = entries_.find(key);
   const bool joins = found != entries_.end() && (found->second.gathers || !gather);
   if (found == entries_.end()) found = entries_.try_emplace(std::string(key)).first;
@@ -25,7 +25,7 @@ void StrongReads::Send(Entries::iterator found) {
   entry.newest = {};
   entry.answered = false;
   entry.unsettled = false;
-  entry.asked = set_.in();
+  entry.asked = set_.readers();
   if (!entry.gathers) entry.asked = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
   entry.wanted = entry.asked;
   ForEachMember(entry.wanted, [&](MemberIndex m) {
@@ -39,7 +39,8 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   const auto found = entries_.find(key->second);
   Entry& entry = found->second;
   if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
-  const bool damaged = set_.shared() && errc == Errc::kCorrupt;
+  const bool may_lack = set_.shared() || (set_.sources() & MaskOf(member)) != 0;
+  const bool damaged = may_lack && errc == Errc::kCorrupt;
   if (errc != Errc::kOk && !damaged) return End(found, errc, false);
   entry.wanted &= ~MaskOf(member);
   if (!damaged) {
@@ -50,10 +51,11 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
     }
   }
   if (entry.wanted != 0) return;
-  const bool joined = (set_.in() & ~entry.asked) != 0;
-  if (set_.shared() && entry.gathers && joined) return Send(found);  // it may have a newer state
+  const bool joined = (set_.readers() & ~entry.asked) != 0;
+  if (set_.differ() && entry.gathers && joined) return Send(found);  // it may have a newer state
   if (!entry.answered) return End(found, errc, false);
   if (!entry.unsettled) return End(found, Errc::kOk, false);
+  if (entry.gathers && !set_.MayRewrite(entry.newest.stamp)) return End(found, Errc::kOk, false);
   if (entry.gathers) {  // OnMarked ends the read
     effects_.repairs.push_back({found->first, entry.newest});
     return;
@@ -75,7 +77,7 @@ void StrongReads::OnRepairRefused(KeyView key, Errc errc) {
 void StrongReads::OnMembersChanged() {
   for (auto next = entries_.begin(); next != entries_.end();) {
     const auto found = next++;
-    if ((found->second.wanted & ~set_.in()) != 0) Send(found);
+    if ((found->second.wanted & ~set_.readers()) != 0) Send(found);
   }
 }
 

@@ -49,7 +49,8 @@ struct RangeKeeperOptions {
 /// RangeRecord::shared. It fences no newer owner, opens the members that prove that they have what
 /// they had, and closes those that fail, as often as needed. The owner's RangeKeeper has no engines
 /// then, and serves nothing. It merges the members. If a member needs more than that, it ends the
-/// sharing, and the next owner takes the range over as always.
+/// sharing, and the next owner takes the range over as always. Its sweep waits for members that are
+/// away, because each may be the only one that has an acknowledged change: see IsAwaited.
 ///
 /// Invariants:
 /// 1. A member leaves `in` of the set after the transaction that drops it, never before.
@@ -244,6 +245,7 @@ class RangeKeeper {
   // A shared range.
   void WriteShared(TimePoint now);
   void OwnShared(TimePoint now);
+  void ReadAwaited(TimePoint now);
   void CloseEngines(TimePoint now);
   [[nodiscard]] bool MustEndSharing(TimePoint now);
   void Merge(TimePoint now);

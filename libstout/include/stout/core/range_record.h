@@ -48,7 +48,7 @@ struct RangeRecord {
   /// alone writes.
   Epoch shared = 0;
   /// All changes before this time are at all members, which were merged since. In Unix time. Zero:
-  /// the range was not shared since its last take-over.
+  /// the range was not shared since its last sweep. See IsAwaited.
   TimePoint merged{};
 
   bool operator==(const RangeRecord&) const = default;
@@ -56,6 +56,11 @@ struct RangeRecord {
 
 /// Returns true if the datalet is a member that is in.
 [[nodiscard]] bool IsIn(const RangeRecord& record, std::string_view datalet);
+
+/// Returns true if the member left between the end of sharing and the next sweep, with what it had.
+/// It may be the only one that has an acknowledged change, so the sweep waits for it. Its `since`
+/// is the time `merged`.
+[[nodiscard]] bool IsAwaited(const RangeRecord& record, const RangeRecord::Member& member);
 
 inline constexpr std::uint32_t kMaxMembers = 64;
 

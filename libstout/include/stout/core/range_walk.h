@@ -53,7 +53,8 @@ struct WalkOptions {
 /// Requests use the same stores, so a fill pauses after each copy, at most 2 s. The pause is longer
 /// on a busy store, because a copy takes longer there.
 ///
-/// Sweep: it settles each unsettled state of each member. At the end every state is settled.
+/// Sweep: it settles each unsettled state of each member that is in or a source. At the end every
+/// state is settled.
 ///
 /// Merge, of a shared range: for each two members, it scans the stamps of the first and reads the
 /// same keys at the second. A state that is newer at the first goes to the second with its own

@@ -106,7 +106,8 @@ struct RegistryTable {
 using RegistryValue =
     std::variant<ClusterConfig, Datalet, RangeRecord, WantedOwner, ReservedVersions>;
 
-/// Returns true if the datalet may be `in` for a range: a set names it, or a set is damaged.
+/// Returns true if the datalet may be `in` or awaited for a range: a set names it, or a set is
+/// damaged.
 [[nodiscard]] bool MayBeIn(const RegistryTable& table, std::string_view datalet);
 
 /// One change of one record, and its conditions. A coordinator compares and changes in one

@@ -16,6 +16,7 @@ namespace stout::internal {
 
 enum class MemberState : std::uint8_t {
   kOut,       ///< gets nothing
+  kSource,    ///< likewise, but reads and sweeps ask it: see RangeRecord's IsAwaited
   kFilling,   ///< gets every change, and counts for no level
   kLazy,      ///< likewise, and has all older states; it stays so, and no answer asks it
   kEntering,  ///< has all older states; answers wait for it, but the record does not name it yet
@@ -93,6 +94,13 @@ class ReplicaSet {
   /// The writers that no answer asks.
   [[nodiscard]] MemberMask lazy() const { return lazy_; }
   [[nodiscard]] bool strong() const { return strong_; }
+  /// The members that are only read.
+  [[nodiscard]] MemberMask sources() const { return sources_; }
+  /// The members that a read of all members asks.
+  [[nodiscard]] MemberMask readers() const { return in_ | sources_; }
+  /// The members that the sweep waits for and cannot read yet: see IsAwaited.
+  [[nodiscard]] MemberMask missing() const { return awaited_ & ~sources_; }
+  [[nodiscard]] MemberMask awaited() const { return awaited_; }
   /// False: too few members are in; refuse writes.
   [[nodiscard]] bool takes_writes() const;
   /// As takes_writes, for writes that need this number of members; 0: all.
@@ -106,6 +114,13 @@ class ReplicaSet {
   [[nodiscard]] Version version() const { return version_; }
   /// All nodes write to the range: see RangeRecord::shared.
   [[nodiscard]] bool shared() const { return shared_; }
+  /// Each member may lack what others have: the range is shared, or it was and is not swept yet.
+  [[nodiscard]] bool differ() const { return differ_; }
+  /// Returns true if the newest state of a key may be written again under our epoch. A state of the
+  /// epoch that was shared may not while a member is missing, which may have a newer one.
+  [[nodiscard]] bool MayRewrite(Stamp newest) const {
+    return missing() == 0 || newest.epoch > swept_ + 1;
+  }
   /// Returns true if a state with this stamp is at all members that are in, so that it may be
   /// shown. Requires that its key is not dirty.
   [[nodiscard]] bool IsSettled(Stamp stamp) const;
@@ -177,12 +192,15 @@ class ReplicaSet {
   MemberMask required_ = 0;
   MemberMask writers_ = 0;
   MemberMask lazy_ = 0;
+  MemberMask sources_ = 0;
+  MemberMask awaited_ = 0;
   MemberMask local_ = 0;
   bool strong_ = true;
   Version version_ = 0;
   std::map<Epoch, Version> closed_;
   Epoch swept_ = 0;
   bool shared_ = false;
+  bool differ_ = false;
   std::uint32_t all_shared_ = 0;  // the members of a shared range; otherwise 0
   std::map<ReplyId, Answer> answers_;
   std::vector<RunReply> replies_;

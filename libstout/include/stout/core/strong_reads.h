@@ -66,9 +66,12 @@ struct Effects {
 /// overwrites a newer change.
 ///
 /// In a shared range each member may lack what others have. So a read asks all members that are in,
-/// and shows the newest state. A member whose state is damaged counts for nothing, because no merge
-/// could get that state either. After any other error the read fails, because the member may have
-/// the newest state.
+/// and shows the newest state. After the sharing, until the sweep, a read also asks the members
+/// that are only read. While one is missing, it repairs no state of the shared epoch, because that
+/// member may have a newer one: the read shows it as in a shared range. A damaged state counts for
+/// nothing in a shared range, and at a member that is only read, because no merge or sweep could
+/// get it either. After any other error the read fails, because the member may have the newest
+/// state.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
 class StrongReads {
