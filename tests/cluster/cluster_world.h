@@ -107,7 +107,7 @@ class ClusterWorld final : private OwnerWorld {
     bool causal = false;
     internal::CausalToken token{};
     TimePoint seen{};  // the newest state that it was shown was written after this
-    std::map<std::string, Stamp> causes{};  // what it was shown by any member, by key
+    std::map<std::string, StoredState> causes{};  // what it was shown by any member, by key
   };
   struct RelaxedRead {
     std::size_t session;

@@ -145,7 +145,7 @@ void ClusterWorld::NoteShown(Session& session, const RelaxedRead& read) {
                         ? Mark{.epoch = ~Epoch{0}, .time = known.time}
                         : known;
   session.token.OnMember(read.state.stamp, mark, Now(session.node));
-  session.causes[read.key] = read.state.stamp;
+  session.causes[read.key] = read.state;
   const auto writer = writer_.find(read.state.value);
   if (!read.state.found || writer == writer_.end()) return;
   const TimePoint written(std::chrono::nanoseconds(history_[writer->second].call_ns));
@@ -154,14 +154,17 @@ void ClusterWorld::NoteShown(Session& session, const RelaxedRead& read) {
 
 // The state is older than one that another member has shown to the session, by a former owner.
 // Clocks that differ may hide a state of the same owner. A state that no member has was lost with
-// its owner.
+// its owner. A fill gives the target's copy of a state a newer stamp than the source has, so a
+// state that shows the same is not older.
 bool ClusterWorld::LacksShown(const Session& session, const RelaxedRead& read,
                               std::size_t member) const {
   const auto cause = session.causes.find(read.key);
   if (cause == session.causes.end()) return false;
-  const Stamp shown = cause->second;
+  const Stamp shown = cause->second.stamp;
+  const bool shows_the_same =
+      read.state.found == cause->second.found && read.state.value == cause->second.value;
   const Mark mark = internal::RelaxedReads::MarkOf(read.mark);
-  if (shown.epoch >= mark.epoch || read.state.stamp >= shown) return false;
+  if (shows_the_same || shown.epoch >= mark.epoch || read.state.stamp >= shown) return false;
   if (IsForgotten(read.key, member, shown)) return false;
   return std::ranges::any_of(registry_.record().members, [&](const RangeRecord::Member& other) {
     const std::size_t m = DataletOf(other.datalet);
