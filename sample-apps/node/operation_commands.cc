@@ -177,7 +177,13 @@ asio::awaitable<std::string> OperationCommands::Status() {
       }
     }
     if (set != records->sets.end()) {
-      shown["mode"] = NameOf(ModeOf(set->second.value));
+      const RangeRecord& record = set->second.value;
+      shown["mode"] = NameOf(ModeOf(record));
+      json::array awaits;
+      for (const RangeRecord::Member& member : record.members) {
+        if (IsAwaited(record, member)) awaits.emplace_back(member.datalet);
+      }
+      if (!awaits.empty()) shown["awaits"] = std::move(awaits);
     }
     shown["members"] = std::move(members);
     ranges.push_back(std::move(shown));

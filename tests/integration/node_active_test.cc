@@ -88,6 +88,31 @@ TEST_CASE("what a node had not sent when it was killed is not lost with its data
   CHECK(nodes.Fault().empty());
 }
 
+TEST_CASE("a write that only a member which is away has outlives the mode",
+          "[node][members][active][not_tsan]") {
+  MemberNodes nodes({.lease_ttl = "3s"});
+  const auto ports = nodes.ports();
+  const auto awaits = [&] {
+    return MemberNodes::Ask(ports[0], {"STOUT.STATUS"}).find(R"("awaits")") != std::string::npos;
+  };
+  const auto own = [](std::size_t node) { return fmt::format("own{}", node); };
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  CutApart(nodes, true);
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    CHECK(nodes.Await([&] {  // the node may not have opened the range yet
+      return MemberNodes::Ask(ports[node], {"SET", own(node), "kept"}) == "+OK";
+    }));
+  }
+  CHECK(nodes.ChangeMode(ReplicationMode::kMsEc));
+  CHECK(nodes.Await(awaits));
+  CutApart(nodes, false);
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    CHECK(nodes.Await([&] { return AllShow(nodes, own(node), "$kept"); }));
+  }
+  CHECK(nodes.Await([&] { return !awaits(); }));
+  CHECK(nodes.Fault().empty());
+}
+
 TEST_CASE("commands that depend on what they read are atomic among themselves",
           "[node][members][active]") {
   MemberNodes nodes;
