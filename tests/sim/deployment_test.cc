@@ -43,6 +43,17 @@ TEST_CASE("a shorter life of sessions costs renewals, and shortens a failover", 
   CHECK(quick.death.calls == slow.death.calls);  // the dead member is dropped after the ttl, too
 }
 
+TEST_CASE("a start does not depend on the life of sessions", "[deployment]") {
+  // Nodes that join later find ranges taken that they should own.
+  DeploymentSpec spec{.nodes = 30, .ranges = 100, .event_us = 2};
+  const DeploymentResult slow = SimulateDeployment(spec);
+  CHECK(slow.start.seconds < .1);
+  // At most each range is taken, and freed, by one node before the one that should own it.
+  CHECK(slow.start.calls < spec.nodes + 4 * spec.ranges);
+  spec.ttl_s = 2;
+  CHECK(SimulateDeployment(spec).start == slow.start);
+}
+
 TEST_CASE("what a coordinator tells costs more with each node", "[deployment]") {
   DeploymentSpec spec{.nodes = 20, .ranges = 500, .ttl_s = 2};
   const DeploymentResult good = SimulateDeployment(spec);

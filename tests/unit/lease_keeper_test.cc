@@ -172,6 +172,55 @@ TEST_CASE("a member takes a range that it gave up again after a short pause", "[
   CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{4, 7, 0}});
 }
 
+TEST_CASE("a range that another member took is tried again once the table shows it free",
+          "[leases]") {
+  const LeaseTable free{{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}};
+  const LeaseTable taken{{"a:1"}, {Lease{"b:1", 3, 12}, Lease{"b:1", 3, 11}}};
+  const bool shown_before_answer = GENERATE(false, true);
+  CAPTURE(shown_before_answer);
+  Member member;
+  member.Joined();
+  LeaseKeeper& keeper = member.keeper;
+  keeper.OnTable(free, kStart + 1s);
+  CHECK(keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+  if (shown_before_answer) keeper.OnTable(taken, kStart + 1s);
+  keeper.OnAcquired(2, 0, Errc::kOk, std::nullopt, kStart + 1s);
+  if (!shown_before_answer) keeper.OnTable(taken, kStart + 1s);
+  CHECK(keeper.TakeActions().empty());
+  CHECK(keeper.NextTick() == kStart + 4s);  // the renewal
+  keeper.OnTable(free, kStart + 1s + 1ms);
+  CHECK(keeper.TakeActions() == Actions{lease::Acquire{3, 7, 0}});
+}
+
+TEST_CASE("an answer counts although the table showed another owner meanwhile", "[leases]") {
+  Member member;
+  member.Joined();
+  member.keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+  member.keeper.OnTable({{"a:1"}, {Lease{"b:1", 3, 12}, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  member.keeper.OnAcquired(2, 0, Errc::kOk, 20, kStart + 1s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Acquired{0, 20}});
+}
+
+TEST_CASE("a range is tried again after a pause if the table does not show its owner", "[leases]") {
+  const Errc errc = GENERATE(Errc::kOk, Errc::kTransient, Errc::kUnknown);
+  CAPTURE(errc);
+  Member member;
+  member.Joined();
+  LeaseKeeper& keeper = member.keeper;
+  keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, 11}}}, kStart + 1s);
+  CHECK(keeper.TakeActions() == Actions{lease::Acquire{2, 7, 0}});
+  keeper.OnAcquired(2, 0, errc, std::nullopt, kStart + 1s);
+  // Tables that may be from before the answer cause no further request.
+  for (Epoch epoch = 12; epoch < 20; ++epoch) {
+    keeper.OnTable({{"a:1"}, {std::nullopt, Lease{"b:1", 3, epoch}}}, kStart + 1s);
+  }
+  CHECK(keeper.TakeActions().empty());
+  CHECK(keeper.NextTick() == kStart + 2s);
+  keeper.Tick(kStart + 2s);
+  CHECK(keeper.TakeActions() == Actions{lease::Acquire{3, 7, 0}});
+}
+
 TEST_CASE("a service that answers later than it is asked again is understood", "[leases]") {
   Member member;
   member.Joined();

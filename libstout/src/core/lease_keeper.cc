@@ -189,7 +189,7 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
     case Holding::kHandingOver:
       if (Known(id) && Known(id)->epoch > range.epoch && Known(id)->session != session_) {
         // Epochs only grow, so another member has the range.
-        Rest(&range, now + pause_);
+        Rest(&range, TimePoint());
         actions_.push_back(lease::Lost{id});
       } else if (range.holding == Holding::kHeld &&
                  (wants_to_leave_ || rightful_[id] == Rightful::kAnothers)) {
@@ -204,11 +204,13 @@ void LeaseKeeper::Reconcile(RangeId id, TimePoint now) {
 }
 
 void LeaseKeeper::ReconcileFree(RangeId id, TimePoint now) {
-  if (now < ranges_[id].due) return;
-  const bool wanted = !wants_to_leave_ && rightful_[id] == Rightful::kOurs;
   // The answer to an earlier Acquire was lost. If it is repeated, it answers the epoch.
   const bool left_over = Known(id) && Known(id)->session == session_;
-  if (wanted && (!Known(id) || left_over)) {
+  const bool anothers = Known(id) && !left_over;
+  const bool pauses = ranges_[id].holding == Holding::kNone;
+  // The table will show when the other owner is gone. A request under way still needs its answer.
+  if (now < ranges_[id].due && !(pauses && anothers)) return;
+  if (!wants_to_leave_ && rightful_[id] == Rightful::kOurs && !anothers) {
     SendAcquire(id, now);
   } else if (left_over) {
     SendRelease(id, Known(id)->epoch, now);

@@ -92,6 +92,15 @@ using Action =
 /// attempt. No other request for the range was sent in between, so any answer is valid. The answers
 /// of a service that is slow for a long time therefore still count.
 ///
+/// A range that another member has is requested once the table shows it free. A twelfth of the ttl
+/// passes before the next request for a range in these cases, unless the table shows another owner:
+/// - The service answered an error, because it may be overloaded.
+/// - Another member took the range first, and the table does not show that. The table is older than
+///   the answer, and each further old table would cause a useless request. Or the other member has
+///   left the range already, and no table has shown it.
+/// - The application gave the range up and should own it. Otherwise it could get it at once, and
+///   give it up again, for ever.
+///
 /// Units: stout::Duration, and TimePoint of any clock that also counts suspended time.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 /// Paper: Gray and Cheriton, "Leases" (SOSP'89); the fencing tokens are Chubby's sequencers
@@ -150,7 +159,7 @@ class LeaseKeeper {
     Holding holding = Holding::kNone;
     Epoch epoch = 0;             // while held, handed over or released
     lease::Attempt attempt = 0;  // of the request that is under way
-    TimePoint due{};             // when a request is sent again; kNone: when one may be sent
+    TimePoint due{};             // when a request is sent again; kNone: the end of a pause
   };
   enum class Rightful { kNotKnown, kOurs, kAnothers };
 
