@@ -55,7 +55,7 @@ TEST_CASE("a start does not depend on the life of sessions", "[deployment]") {
 }
 
 TEST_CASE("what a coordinator tells costs more with each node", "[deployment]") {
-  DeploymentSpec spec{.nodes = 20, .ranges = 500, .ttl_s = 2};
+  DeploymentSpec spec{.nodes = 20, .ranges = 500, .ttl_s = 2, .event_us = 2};
   const DeploymentResult good = SimulateDeployment(spec);
   spec.event_us = 200;
   const DeploymentResult bad = SimulateDeployment(spec);

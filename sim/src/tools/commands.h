@@ -78,7 +78,7 @@ struct DeploymentOptions {
   std::vector<RangeId> ranges = {16, 100, 1000};
   std::uint32_t replicas = 3;
   double ttl_s = 10;
-  double event_us = 2;
+  double event_us = 50;
   unsigned jobs = 1;
   std::string json_file;  ///< Empty: none; "-": the standard output.
 };

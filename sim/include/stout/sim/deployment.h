@@ -18,7 +18,7 @@ struct DeploymentSpec {
   double rtt_us = 500;         ///< between a node and the coordinator
   double write_us = 80;        ///< the coordinator's work for a call that changes something
   double renew_us = 20;        ///< likewise, for the renewal of a session
-  double event_us = 2;         ///< likewise, to tell one node of one change
+  double event_us = 50;        ///< likewise, to tell one node of one change
   double open_us = 2000;       ///< a new owner fences the members, and reads a mark
   double hand_over_us = 5000;  ///< an owner writes what is dirty
 };
