@@ -2,7 +2,7 @@
 # run.sh BIN_DIR [OPTION...]: compares systems that can keep a shard's records: ours, zstd in small
 # blocks with postings, sdsl-lite, RocksDB, hash maps, Redis. It also measures the cost of layers while
 # they come and go, our server while its load changes, and our server beside redis-server. It makes
-# figures 6, 9, 11 and 12 of the BlowFish paper (NSDI'16).
+# figures 6, 8, 9, 11 and 12 of the BlowFish paper (NSDI'16).
 #
 #   --static-only   only the comparison, with 64, 16 and 190 MiB, and the layers
 #   --server-only   only the server, about 15 minutes
@@ -94,6 +94,19 @@ curve() {
     caption='BlowFish figures 6 and 11: storage and throughput, one thread'" "$here/curve.gp"
 }
 
+# skew NAME: figure 8, computed from the same.
+skew() {
+  local panel
+  jq -L "$here" 'include "skew"; skew' "$results/shard/$1.json" >"$results/shard/skew.json"
+  for panel in needed carried; do
+    jq -r --arg panel "$panel" \
+      '.[$panel][] | [.load // .bytes, .blowfish, .replicas, .zstd, .hash] | map(. // "null") | @tsv' \
+      "$results/shard/skew.json" >"$scratch/$panel"
+  done
+  gnuplot -e "out='$pictures/shard-skew.svg'; needed='$scratch/needed'; carried='$scratch/carried'" \
+    "$here/skew.gp"
+}
+
 layers() {
   say "layers"
   "$bin/shard-layers" --size "$1" --scratch "$scratch" --json "$scratch/json"
@@ -107,10 +120,12 @@ if [[ $static && ${#options[@]} -gt 0 ]]; then
 elif [[ $static && $quick ]]; then
   compare static --size 4MiB "${less[@]}"
   curve static
+  skew static
   layers 4MiB
 elif [[ $static ]]; then
   compare static --size 64MiB
   curve static
+  skew static
   compare static-16 --size 16MiB
   # Only peers that are built and answer quickly.
   compare static-190 --size 190MiB --classes mix8 \
