@@ -57,6 +57,29 @@ void Write(const Schema& schema, const StoredModel& model, const std::string& pa
   REQUIRE(failed == ErrorCode());
 }
 
+// The flags of the mapping of a file in /proc/self/smaps, which proc(5) explains.
+std::string FlagsOfMapping(const std::string& path) {
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(path) != std::string::npos) found = true;
+    if (found && line.starts_with("VmFlags:")) return line;
+  }
+  return {};
+}
+
+TEST_CASE("the system reads nothing ahead for a store", "[succinct_store]") {
+  const test::TempDirectory directory;
+  const std::string path = directory.path() + "/store";
+  RandomValues made;
+  const StoredModel model = RandomModel(1, made);
+  Write(made.schema, model, path);
+  const auto store = SuccinctStore::Open(path).value();
+  CHECK(FlagsOfMapping(path).find(" rr") != std::string::npos);
+  store->ReadAhead();  // reads once, and changes nothing
+  CHECK(FlagsOfMapping(path).find(" rr") != std::string::npos);
+}
+
 TEST_CASE("a store gives back keys, stamps and values", "[succinct_store]") {
   const std::uint64_t seed = GENERATE(range(1, 60));
   const auto encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);

@@ -136,8 +136,13 @@ void IndexFile::Advise(std::span<const std::byte> part, Access access) {
   // From the start of a page on, as madvise asks for.
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
-  (void)::madvise(const_cast<std::byte*>(part.data()) - before, before + part.size(),
-                  AdviceFor(access));
+  std::byte* const begin = const_cast<std::byte*>(part.data()) - before;
+  const std::size_t size = before + part.size();
+  // A call of MADV_WILLNEED reads no more than the device reads ahead, by default this.
+  constexpr std::size_t kReadAhead = std::size_t{128} << 10;
+  const std::size_t step = access == Access::kWillNeed ? kReadAhead : size;
+  for (std::size_t at = 0; at < size; at += step)
+    (void)::madvise(begin + at, std::min(step, size - at), AdviceFor(access));
 }
 
 }  // namespace stout::blowfish

@@ -66,6 +66,8 @@ class IndexFile {
 
   /// `part` lies within a section.
   static void Advise(std::span<const std::byte> part, Access access);
+  /// The same for the whole file.
+  void Advise(Access access) const { Advise(file_.bytes(), access); }
 
  private:
   IndexFile(std::string path, MappedFile file) : path_(std::move(path)), file_(std::move(file)) {}

@@ -113,6 +113,8 @@ Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnost
   Merged merged;
   const MergeOptions options{forget_before_ms, max_file_bytes, encoding, stop};
   const auto merge = [&](const MergeInput& from, std::vector<MergedFile>& files) {
+    // A merge reads each file whole, and not from its begin to its end.
+    for (const FileToMerge& file : from.files) file.store->ReadAhead();
     const auto next_path = [&] {
       files.push_back({RecordsName(sequence, paths.size()), nullptr});
       return paths.Add(fmt::format("{}/{}", directory, files.back().name));

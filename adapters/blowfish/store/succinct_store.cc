@@ -168,6 +168,9 @@ Result<std::unique_ptr<SuccinctStore>> SuccinctStore::Open(const std::string& pa
   if (!FitsIndex(store->value_bytes(), store->records(), schema->size())) {
     return FailMisfit(path, diagnostics);
   }
+  // Where the files are larger than memory, a get reads a few pages of 4 KiB from the disk. With
+  // the system's reading ahead each of them would be 128 KiB.
+  store->file_.Advise(Access::kRandom);
   return store;
 }
 

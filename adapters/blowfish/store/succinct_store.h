@@ -116,6 +116,9 @@ class SuccinctStore {
     return {deleted_stamps_[deleted], deleted_times_[deleted]};
   }
 
+  /// Begins to read the file into the system's cache, for a caller that needs all of it soon.
+  void ReadAhead() const { file_.Advise(Access::kWillNeed); }
+
   [[nodiscard]] std::uint64_t file_bytes() const { return file_.bytes(); }
   /// Space of the file, by part, of the table of texts, and of the layers.
   [[nodiscard]] std::vector<Space> SpaceByPart();
