@@ -8,6 +8,8 @@
 #   --server-only   only the server, about 15 minutes
 #   --redis-only    only our server beside redis-server, about 3 minutes
 #   --growth-only   only a load of 10 GB into two shards, about half an hour; no other option has it
+#   --tight-only    only a server whose files are twice its memory, about 6 minutes, as root; no other
+#                   option has it
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #
 # Other options are shard-bench's, and imply only the comparison, with 64 MiB. Starts a private Redis
@@ -18,7 +20,7 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 pictures=$here/../../docs/results
-quick='' static=1 server=1 changing=1 growing=''
+quick='' static=1 server=1 changing=1 growing='' tight=''
 options=()
 while (($#)); do
   case $1 in
@@ -26,6 +28,7 @@ while (($#)); do
     --server-only) static='' ;;
     --redis-only) static='' changing='' ;;
     --growth-only) static='' growing=1 ;;
+    --tight-only) static='' tight=1 ;;
     --quick) quick=1 ;;
     -h | --help) usage && exit ;;
     *) options+=("$1") ;;
@@ -33,7 +36,7 @@ while (($#)); do
   shift
 done
 if ((${#options[@]})); then
-  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only, --growth-only" >&2 && exit 2; }
+  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only, --growth-only, --tight-only" >&2 && exit 2; }
   server=''
 fi
 programs=(jq redis-cli)
@@ -139,14 +142,19 @@ if [[ $server ]]; then
   source "$here/redis.sh"
   # shellcheck source=/dev/null
   source "$here/growth.sh"
+  # shellcheck source=/dev/null
+  source "$here/tight.sh"
   if [[ $growing ]]; then
     growth
+  elif [[ $tight ]]; then
+    trap 'stop_database; close_group; rm -rf "$scratch"' EXIT
+    tight
   elif [[ $changing ]]; then
     : >"$scratch/runs"
     changing_load
     sharing
     jq -s . "$scratch/runs" >"$results/shard/runs.json"
   fi
-  [[ $growing ]] || beside_redis
+  [[ $growing || $tight ]] || beside_redis
 fi
 say "$(cd "$pictures" && pwd)/shard-*.svg; figures in $(cd "$results/shard" && pwd)"
