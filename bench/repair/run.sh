@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run.sh BIN_DIR [SIZE...]: how a member gets its data back that lost its directory: by
 # blowfish-server --copy-from, and by a fill, key by key. Measures bytes, the time until the member
-# serves and until its layers are back, and the gets of the source meanwhile.
+# serves and until its layers are back, and the gets of the source meanwhile. A second table has the
+# paper's figure 7: replicas and the Reed-Solomon code RS(10,2).
 #
 #   SIZE      MiB of line items; by default 64 and 256
 #   --quick   4 MiB and shorter loads, to BIN_DIR/../repair-quick/
@@ -22,8 +23,8 @@ while (($#)); do
   shift
 done
 ((${#sizes[@]})) || sizes=(64 256)
-for program in jq redis-cli "$bin"/{blowfish-server,blowfish-load,repair-fill,shard-data,shard-load}; do
-  command -v "$program" >/dev/null || { echo "bench repair: no $program" >&2 && exit 1; }
+for program in jq redis-cli "$bin"/{blowfish-server,blowfish-load,repair-codes,repair-fill,shard-data,shard-load}; do
+  command -v "$program" >/dev/null || { echo "bench repair: no $program; repair-codes needs libisal-dev" >&2 && exit 1; }
 done
 mkdir -p "$results"
 
@@ -129,6 +130,15 @@ measure_fill() {
     --argjson fill "$result" '{bytes: $bytes, serves_s: $serves, layers_s: $layered, $fill}'
 }
 
+# measure_codes MiB: the code over the values, and over the files of the source.
+measure_codes() {
+  "$bin/shard-data" --size "$1MiB" --out "$scratch/values" 2>"$scratch/errors"
+  find "$scratch/source/data" -path "*/shard-*" -type f -print0 | sort -z | xargs -0 cat >"$scratch/files"
+  jq -n --argjson values "$("$bin/repair-codes" "$scratch/values")" \
+    --argjson files "$("$bin/repair-codes" "$scratch/files")" '{$values, $files}'
+  rm "$scratch"/{values,files}
+}
+
 # begin_gets MiB TIME, end_gets: gets at the source, at a fixed rate; prints their summary.
 begin_gets() {
   "$bin/shard-load" --to "127.0.0.1:$source_port" --size "$1MiB" --operations get --csv /dev/null \
@@ -185,6 +195,7 @@ report() {
      | [$run.mib, $by, ($way.bytes | mb), $way.serves_s, $way.layers_s, $gets.p50_ms, $gets.p99_ms,
         $run.gets.before.p50_ms, $run.gets.before.p99_ms]) | @tsv' "$results/repair.json" |
     column -t -s "$(printf '\t')"
+  jq -r -L "$here" 'include "codes"; codes_table' "$results/repair.json" | column -t -s "$(printf '\t')"
 }
 
 : >"$scratch/runs"
@@ -192,6 +203,8 @@ for size in "${sizes[@]}"; do
   say "filling a source with $size MiB"
   start_source "$size"
   compressed_bytes=$(info_total "$source_port" shards compressed_bytes)
+  say "codes"
+  measure_codes "$size" >"$scratch/codes"
   say "copying"
   measure_copy "$size" >"$scratch/by_copy"
   say "gets without and beside copies"
@@ -205,10 +218,10 @@ for size in "${sizes[@]}"; do
   stop source_process
   rm -rf "$scratch"/{source,target}
   jq -cn --argjson size "$size" --argjson compressed "$compressed_bytes" --slurpfile copy "$scratch/by_copy" \
-    --slurpfile fill "$scratch/by_fill" --slurpfile before "$scratch/before" \
+    --slurpfile fill "$scratch/by_fill" --slurpfile before "$scratch/before" --slurpfile codes "$scratch/codes" \
     --slurpfile beside_copy "$scratch/beside_copy" --slurpfile beside_fill "$scratch/beside_fill" \
     '$copy[0] as $copy | $fill[0] as $fill
-     | {mib: $size, compressed_bytes: $compressed, $copy, $fill,
+     | {mib: $size, compressed_bytes: $compressed, $copy, $fill, codes: $codes[0],
       gets: {before: $before[0], beside_copy: $beside_copy[0], beside_fill: $beside_fill[0]},
       ratios: {bytes: ($fill.bytes / $copy.bytes), serves: ($fill.serves_s / $copy.serves_s),
                layers: ($fill.layers_s / $copy.layers_s)} | map_values(. * 100 | round / 100)}' \
