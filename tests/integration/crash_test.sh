@@ -292,8 +292,16 @@ esac
 RANDOM=$seed
 start_server
 declare -A has_met=()
-for ((round = 1; round <= rounds; ++round)); do
+# unmet: a fault that has not met a write, or nothing.
+unmet() {
+  local fault
+  for fault in "${faults[@]}"; do [[ -n ${has_met[$fault]-} ]] || { echo "$fault" && return; }; done
+}
+# A fault that came between two writes comes again.
+for ((round = 1; rounds > 0; ++round)); do
   fault=${faults[(round - 1) % ${#faults[@]}]}
+  ((round <= rounds)) || fault=$(unmet)
+  [[ $fault ]] && ((round <= 3 * rounds)) || break
   run_load --rate "$rate" --duration "$((seconds + lasts[$fault]))s" \
     --seed "$((seed * 1000 + round))" >"$work/load" 2>&1 &
   load=$!
@@ -310,10 +318,8 @@ for ((round = 1; round <= rounds; ++round)); do
   echo "round $round: $fault at $moment_ms ms; $(grep -m 1 '^verify:' "$work/load")"
   ((status == 0)) || break # found out
 done
-for fault in "${faults[@]}"; do
-  ((rounds == 0)) || [[ -n ${has_met[$fault]-} ]] ||
-    die "$fault never met a write in $rounds rounds: raise --rate or --rounds"
-done
+((rounds == 0)) || [[ -z $(unmet) ]] ||
+  die "$(unmet) never met a write in $((round - 1)) rounds: raise --rate or --rounds"
 
 kill_server
 start_server
