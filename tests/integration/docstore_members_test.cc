@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "tests/support/etcd_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/history_checker.h"
+#include "tests/support/history_file.h"
 #include "tests/support/http_client.h"
 #include "tests/support/private_server.h"
 #include "tests/support/process.h"
@@ -139,7 +141,10 @@ TEST_CASE_METHOD(MembersTest, "documents outlive a server, and all stores but on
   history.insert(history.end(), reader.history().begin(), reader.history().end());
   const Judgement judgement = JudgeHistory(history);
   for (const auto& server : servers) CHECK_THAT(server->Log(), !Contains("Sanitizer"));
-  CAPTURE(judgement.key, judgement.reason, servers[0]->Log());
+  std::erase_if(history, [&](const Operation& each) { return each.key != judgement.key; });
+  std::ostringstream of_key;
+  WriteHistory(of_key, history);
+  CAPTURE(judgement.key, judgement.reason, of_key.str(), servers[0]->Log(), servers[1]->Log());
   CHECK(judgement.verdict == Judgement::Verdict::kLinearizable);
 }
 
