@@ -8,7 +8,7 @@
 #   --server-only   only the server, about 15 minutes
 #   --redis-only    only our server beside redis-server, about 3 minutes
 #   --growth-only   only a load of 10 GB into two shards, about half an hour; no other option has it
-#   --tight-only    only a server whose files are twice its memory, about 6 minutes, as root; no other
+#   --tight-only    only a server whose files are twice its memory, 18 minutes, as root; no other
 #                   option has it
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #

@@ -7,7 +7,7 @@ set datafile columnheaders
 set border 3 linecolor "gray40"
 set tics nomirror
 set grid ytics linecolor "gray88" linetype 1
-set title "Gets of one shard of eight, each in its turn; the files were not in memory"
+set title "Gets of one shard of eight, each in its turn"
 set key outside bottom center horizontal samplen 2
 set xlabel "seconds"
 set ylabel "gets/s"
