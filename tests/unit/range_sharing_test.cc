@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "stout/core/hybrid_clock.h"
 #include "tests/support/catch.h"
 #include "tests/unit/keeper_range.h"
 
@@ -134,6 +135,48 @@ TEST_CASE("a merge spreads deletes, but no tombstone that a member has forgotten
   range.Answer(1, {"known"}, {{false, "", {5, 6}}});
   range.Copied(0, {{"known", "", WriteKind::kDelete, 6}});
   range.Scanned(0, {});
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("most merges leave out what the last full merge compared", "[keeper][sharing]") {
+  const Version minute = HybridClock::VersionsIn(1min);
+  Merging range;
+  range.Scanned(1, {Put("old", minute), Put("new", 5 * minute)});
+  range.Answer(0, {"old", "new"}, {{true, "", {5, minute}}, {true, "", {5, 5 * minute}}});
+  range.Scanned(0, {});
+  CHECK(range.keeper.settled());
+  const auto begin = [&] {
+    for (MemberIndex m = 0; m < 2; ++m) range.AnswerFence();
+    for (MemberIndex m = 0; m < 2; ++m) range.AnswerRead();
+  };
+  const auto merge_new = [&] {
+    range.Pass(10s);
+    begin();
+    range.Scanned(1, {Put("old", minute), Put("late", 3 * minute), Put("new", 5 * minute)});
+    range.Answer(0, {"new"}, {{true, "", {5, 5 * minute}}});
+    range.Scanned(0, {});
+    CHECK(range.Quiet());
+    CHECK(range.keeper.settled());
+  };
+  const auto merge_all = [&] {
+    begin();
+    range.Scanned(1, {Put("late", 3 * minute)});
+    range.Answer(0, {"late"}, {{}});
+    range.Answer(1, {"late"}, {{true, "", {5, 3 * minute}}});
+    range.Copied(0, {{"late", "", WriteKind::kPut, 3 * minute}});
+    range.Scanned(0, {});
+  };
+  merge_new();
+  SECTION("a store comes back") {
+    range.keeper.OnReachable(0, range.now);
+    merge_all();
+  }
+  SECTION("after two minutes") {
+    for (int i = 0; i < 10; ++i) merge_new();
+    range.Pass(10s);
+    merge_all();
+    CHECK(range.Agree().merged == range.now);
+  }
   CHECK(range.keeper.settled());
 }
 

@@ -95,7 +95,7 @@ MemberMask RangeKeeper::Find(const std::vector<std::string>& datalets) {
 void RangeKeeper::OnReachable(MemberIndex member, TimePoint now) {
   members_[member].due = {};
   members_[member].tried = false;
-  merge_due_ = now;
+  merge_due_ = full_merge_due_ = now;
   Advance(now);
 }
 

@@ -4,9 +4,19 @@
 #include <optional>
 #include <utility>
 
+#include "stout/core/hybrid_clock.h"
 #include "stout/core/range_keeper.h"
 
 namespace stout::internal {
+namespace {
+
+// Returns the stamp that a node with the same clock gave this time earlier.
+Stamp Before(const Stamp& stamp, Duration time) {
+  const Version earlier = HybridClock::VersionsIn(time);
+  return {stamp.epoch, stamp.version - std::min(stamp.version, earlier)};
+}
+
+}  // namespace
 
 // Makes the next call that a member needs to become ready.
 void RangeKeeper::Prove(MemberIndex m, TimePoint now) {
@@ -128,11 +138,14 @@ bool RangeKeeper::MustEndSharing(TimePoint now) {
   return changes && (in & ~lost & ~merged_) == 0;
 }
 
+// Most merges look only at states that are newer than the last full merge, less the time for which
+// a write may be under way. What comes later than that waits for the next full merge.
 void RangeKeeper::Merge(TimePoint now) {
   MemberMask ready = 0;
   MemberMask hoped = 0;
   if (job_ == Job::kNone && IsDue(merge_due_, now)) {
     job_ = Job::kProve;
+    merges_new_ = false;
     merge_began_ = now;
     for (Member& member : members_) member = {.lost = member.lost};
   }
@@ -145,9 +158,10 @@ void RangeKeeper::Merge(TimePoint now) {
     if (hoped != 0 && !IsDue(SaturatingAdd(merge_began_, options_.member_timeout), now)) return;
     job_ = Job::kMerge;
     merging_ = ready;
+    merges_new_ = IsMerged() && merging_ == merged_ && now < full_merge_due_;
     if (std::popcount(ready) < 2) return EndMerge(true, now);
     walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-    walk_->Merge(ready, now);
+    walk_->Merge(ready, merges_new_ ? merged_stamp_ : Stamp(), now);
   }
   if (!walk_) return;
   walk_->Tick(now);
@@ -170,13 +184,16 @@ void RangeKeeper::Merge(TimePoint now) {
 }
 
 void RangeKeeper::EndMerge(bool done, TimePoint now) {
+  const Stamp newest = walk_ ? walk_->newest() : Stamp();
   walk_.reset();
   job_ = Job::kNone;
-  merged_ = done ? merging_ : 0;
+  if (!done || !merges_new_) merged_ = done ? merging_ : 0;
   merge_due_ = SaturatingAdd(now, done ? options_.merge_interval : options_.walk.retry);
   next_tick_ = now;  // the sharing may end now
-  if (!done || !IsMerged()) return;
+  if (!done || merges_new_ || !IsMerged()) return;
   merged_at_ = merge_began_;
+  merged_stamp_ = Before(newest, options_.tombstone_ttl / 64);
+  full_merge_due_ = SaturatingAdd(merged_at_, options_.tombstone_ttl / 32);
   if (merged_at_ < SaturatingAdd(record_.merged, options_.tombstone_ttl / 32)) return;
   RangeRecord record = record_;
   record.merged = merged_at_;

@@ -43,7 +43,8 @@ void RangeWalk::Sweep(std::size_t failed, TimePoint now) {
   Begin(std::move(passes), now);
 }
 
-void RangeWalk::Merge(MemberMask members, TimePoint now) {
+void RangeWalk::Merge(MemberMask members, const Stamp& newer_than, TimePoint now) {
+  newer_than_ = newer_than;
   target_is_new_ = false;
   skips_refused_ = true;
   std::vector<Pass> passes;
@@ -100,6 +101,8 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
   if (!Succeeded(result.errc, &RangeWalk::SendScan, now)) return;
   for (const ScannedKey& scanned : result.keys) {
     if (scanned.key.starts_with(kInternalKeys)) continue;
+    newest_ = std::max(newest_, scanned.state.stamp);
+    if (merges() && scanned.state.stamp <= newer_than_) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
     if (at_target()) target_is_new_ &= scanned.state.stamp > Stamp{set_.epoch(), since_};
     found_.push_back(scanned);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 
@@ -47,6 +48,11 @@ class HybridClock {
 
   [[nodiscard]] static std::uint64_t MicrosOf(Version version) { return version >> kNumberBits; }
   [[nodiscard]] static std::uint64_t MicrosOf(TimePoint unix_time);
+  /// Returns by how much versions grow in this time. >= 0
+  [[nodiscard]] static Version VersionsIn(Duration time) {
+    return static_cast<Version>(std::chrono::floor<std::chrono::microseconds>(time).count())
+           << kNumberBits;
+  }
 
  private:
   Reservation reservation_;

@@ -29,7 +29,7 @@ struct RangeKeeperOptions {
   /// Stores forget tombstones after this time. In mode ec a member that was away for less than half
   /// of it may have acknowledged writes that no other member has, and keeps them. > 0.
   Duration tombstone_ttl = std::chrono::hours(1);
-  /// The pause between two merges of a shared range. > 0. Guess: a merge reads the stamps of all
+  /// The pause between two merges of a shared range. > 0. Guess: a merge scans the stamps of all
   /// keys, and nodes reach all members nearly always.
   Duration merge_interval = std::chrono::seconds(10);
   /// The epoch of the owner's lease, if it is not the epoch of its ReplicaSet: that of a shared
@@ -306,9 +306,12 @@ class RangeKeeper {
   TimePoint shared_since_{};    // for this owner
   TimePoint merge_began_{};
   TimePoint merge_due_ = TimePoint::min();
-  MemberMask merging_ = 0;  // by the merge under way
-  MemberMask merged_ = 0;   // by the last one; 0 if it failed
-  TimePoint merged_at_{};   // as RangeRecord::merged, before it is committed
+  MemberMask merging_ = 0;   // by the merge under way
+  MemberMask merged_ = 0;    // by the last full one; 0 if the last one failed
+  TimePoint merged_at_{};    // as RangeRecord::merged, before it is committed
+  bool merges_new_ = false;  // the merge under way leaves out states up to merged_stamp_
+  Stamp merged_stamp_;       // the last full merge had all states up to this one, unless late
+  TimePoint full_merge_due_{};
 
   TimePoint mark_due_{};
   ReplyId mark_barrier_ = 0;

@@ -95,8 +95,9 @@ class RangeWalk {
   /// `failed`: the number of failed sweeps before this one. Each sweep begins at another member, so
   /// that a corrupt member is noticed even if it would be the last.
   void Sweep(std::size_t failed, TimePoint now);
-  /// Merges these members, whose stores must have what they had. Two at least.
-  void Merge(MemberMask members, TimePoint now);
+  /// Merges these members, whose stores must have what they had. Two at least. Leaves out states
+  /// with stamps up to `newer_than`.
+  void Merge(MemberMask members, const Stamp& newer_than, TimePoint now);
 
   // Answers. An answer to another walk's call is ignored. A key that cannot be settled or changed
   // now is tried again alone. A copy that is fenced ends the fill. If the target refuses a copy,
@@ -111,6 +112,8 @@ class RangeWalk {
   void Tick(TimePoint now);
 
   [[nodiscard]] Result result() const { return result_; }
+  /// Returns the newest stamp that the scans of a merge found.
+  [[nodiscard]] const Stamp& newest() const { return newest_; }
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] TimePoint NextTick() const { return due_; }
   /// Return the member whose answer is awaited, if any, and since when. They stay the same while a
@@ -177,6 +180,8 @@ class RangeWalk {
   TimePoint newer_wins_until_ = TimePoint::min();
   bool skips_refused_ = false;
   bool reads_source_ = false;  // in a merge: the states that the target lacks
+  Stamp newer_than_;           // in a merge
+  Stamp newest_;
   Version since_ = 0;
   bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
   std::vector<Pass> passes_;           // the present one is the last
