@@ -373,7 +373,7 @@ void ReplicatedMap::State::Do(range::Settle& settle) {
   if (IsDirty(settle.key, set_.lazy())) {
     keeper_.OnSettled(settle.id, Errc::kOk, true, {}, Now());
   } else {
-    reads_.Read(settle.key, settle.id, settle.gather);
+    reads_.Read(settle.key, settle.id);
   }
 }
 

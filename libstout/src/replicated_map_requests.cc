@@ -91,7 +91,7 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   }
   reading.key = key;
   reading.options = asked;
-  reads_.Read(key, ++last_id_, false);
+  reads_.Read(key, ++last_id_);
   SchedulePump();
 }
 

@@ -147,6 +147,9 @@ class ClusterWorld final : private OwnerWorld {
   void OnMissed(const std::string& key) override {
     verdict_.Fail("a read misses what a member has of " + key);
   }
+  void OnChangedByItself(const std::string& key) override {
+    verdict_.Fail(key + " was shown, and changes by itself");
+  }
   void OnMark(const Mark& mark) override;
   void OnRepair() override { ++counts_.repairs; }
   void OnUnknownCommit() override { ++counts_.unknown_commits; }

@@ -92,6 +92,10 @@ stout_mutant(failed_copy_counts src/core/range_walk.cc
   OLD [[  if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;]]
   NEW [[  (void)Succeeded(Errc::kOk, &RangeWalk::SendCopy, now);]])
 
+stout_mutant(one_member_read_before_the_sweep src/core/strong_reads.cc
+  OLD [[  if (!set_.differ()) entry.asked =]]
+  NEW [[  if (!set_.shared()) entry.asked =]])
+
 # --- Shared ranges ---------------------------------------------------------------------------------
 
 stout_mutant(reopened_member_counts src/core/replica_set.cc
@@ -107,8 +111,8 @@ stout_mutant(no_member_awaited_after_sharing src/core/range_members.cc
   NEW [[const bool awaited = was_shared && members_[m].lost;]])
 
 stout_mutant(one_member_read_if_shared src/core/strong_reads.cc
-  OLD [[  gather |= set_.differ();]]
-  NEW [[]])
+  OLD [[  if (!set_.differ()) entry.asked =]]
+  NEW [[  if (set_.swept()) entry.asked =]])
 
 # --- Relaxed reads ---------------------------------------------------------------------------------
 

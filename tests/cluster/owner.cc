@@ -135,7 +135,7 @@ void Owner::Read(const Request& request) {
   if (known && memory_.contains(request.key)) return Ask(request, set_.NeedOfRead());
   const FetchId id = ++last_id_;
   reading_[id] = {.request = request, .had = HadByMembers(request.key)};
-  reads_.Read(request.key, id, false);
+  reads_.Read(request.key, id);
 }
 
 std::map<MemberIndex, Stamp> Owner::HadByMembers(const std::string& key) const {
@@ -187,6 +187,10 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   }
   const auto version = only_writes() ? clock_->Next(CoarseNow()) : set_.NextVersion();
   if (!version) return false;
+  const bool by_itself = request == OwnerWorld::kNobody && !key.starts_with(kInternalKeys);
+  const auto shown = shown_.find(key);
+  if (by_itself && shown != shown_.end() && shown->second != value) world_.OnChangedByItself(key);
+  Show(key, value);
   memory_[key] = std::move(value);
   ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
     members_[m].engine->MarkDirty({0, key}, 10, *version, Now());
@@ -196,6 +200,12 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
       options_.mistake != Mistake::kSettleOverChange || request == OwnerWorld::kNobody;
   if (told) reads_.OnMarked(key);
   return true;
+}
+
+// In mode ec, the newer state of a member that was away may win later.
+void Owner::Show(const std::string& key, const std::optional<std::string>& value) {
+  if (!set_.strong() || !keeper_->record().strong) return shown_.clear();
+  shown_[key] = value;
 }
 
 void Owner::End(std::size_t id, Ending ending, std::optional<std::string> value) {
@@ -280,6 +290,7 @@ void Owner::OnRead(const reads::Done& done) {
     if (done.state.found) value = done.state.value;
     if (only_writes() && !IsDirty(request.key)) memory_.erase(request.key);
     memory_.try_emplace(request.key, value);
+    Show(request.key, value);
     End(request.id, Ending::kDone, std::move(value));
   }
 }

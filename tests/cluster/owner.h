@@ -62,6 +62,8 @@ class OwnerWorld {
   [[nodiscard]] virtual Stamp StampAt(std::size_t datalet, const std::string& key) const = 0;
   /// A read in a shared range shows less than a member had that is in at this node.
   virtual void OnMissed(const std::string& key) = 0;
+  /// In mode sc, a state that the owner has shown changes without a client's change.
+  virtual void OnChangedByItself(const std::string& key) = 0;
   virtual void OnMark(const Mark& mark) = 0;
   virtual void OnRepair() = 0;
   /// A transaction was not answered in time.
@@ -137,6 +139,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void CheckNotMissed(const Reading& reading, Stamp shown);
   bool Change(std::size_t request, const std::string& key, std::optional<std::string> value,
               MemberMask members = 0);
+  void Show(const std::string& key, const std::optional<std::string>& value);
   void Ask(const Request& request, const Need& need);
   void End(std::size_t id, Ending ending, std::optional<std::string> value);
 
@@ -197,6 +200,7 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   StrongReads reads_;
   std::array<Member, 8> members_;
   std::map<std::string, std::optional<std::string>, std::less<>> memory_;
+  std::map<std::string, std::optional<std::string>> shown_;  // in mode sc
   std::map<ReplyId, std::pair<std::size_t, std::optional<std::string>>> asked_;
   std::map<FetchId, Reading> reading_;
   std::set<std::size_t> open_;

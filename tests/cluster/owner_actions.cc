@@ -137,7 +137,7 @@ void Owner::Do(const range::Settle& settle) {
   if (IsDirty(settle.key, mistaken ? 0 : set_.lazy())) {
     keeper_->OnSettled(settle.id, Errc::kOk, true, {}, Now());
   } else {
-    reads_.Read(settle.key, settle.id, settle.gather);
+    reads_.Read(settle.key, settle.id);
   }
 }
 

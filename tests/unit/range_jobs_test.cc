@@ -398,7 +398,6 @@ TEST_CASE("a sweep settles what no mark covers, and records its end", "[keeper]"
   range.Scanned(0, {{"settled", {true, "", {4, 7}}}, {"unsettled", {false, "", {4, 8}}}});
   const auto settle = range.Next<range::Settle>();
   CHECK(settle.key == "unsettled");
-  CHECK(settle.gather);
   CHECK(range.Quiet());
   range.keeper.OnSettled(settle.id, Errc::kOk, true, {}, range.now);
   range.PassBarrier();

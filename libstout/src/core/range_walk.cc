@@ -200,13 +200,12 @@ void RangeWalk::SettleSlice(TimePoint) {
   due_ = kNever;
   slice_bytes_ = 0;
   slice_failed_ = false;
-  const bool gather = !fills();
   const std::size_t keys = std::min(slice_keys_, unsettled_.size());
   const auto end = unsettled_.begin() + static_cast<std::ptrdiff_t>(keys);
   for (auto index = unsettled_.begin(); index != end; ++index) {
     const FetchId id = ++last_attempt_ | kKeepersOwn;
     settling_[id] = *index;
-    actions_.push_back(range::Settle{id, page_[*index].key, gather});
+    actions_.push_back(range::Settle{id, page_[*index].key});
   }
   unsettled_.erase(unsettled_.begin(), end);
   if (!settling_.empty()) return;

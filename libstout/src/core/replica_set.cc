@@ -93,7 +93,6 @@ void ReplicaSet::Adopt(const RangeRecord& record) {
   closed_ = record.closed;
   swept_ = record.swept;
   shared_ = record.shared != 0;
-  differ_ = shared_ || record.merged != TimePoint{};
   awaited_ = 0;
   const auto is_in = [](const RangeRecord::Member& member) { return member.in; };
   all_shared_ = 0;

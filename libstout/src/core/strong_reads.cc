@@ -4,15 +4,12 @@
 
 namespace stout::internal {
 
-void StrongReads::Read(KeyView key, FetchId id, bool gather) {
-  gather |= set_.differ();
+void StrongReads::Read(KeyView key, FetchId id) {
   auto found = entries_.find(key);
-  const bool joins = found != entries_.end() && (found->second.gathers || !gather);
-  if (found == entries_.end()) found = entries_.try_emplace(std::string(key)).first;
+  const bool joins = found != entries_.end();
+  if (!joins) found = entries_.try_emplace(std::string(key)).first;
   found->second.ids.push_back(id);
-  if (joins) return;
-  found->second.gathers = gather;
-  Send(found);
+  if (!joins) Send(found);
 }
 
 void StrongReads::Send(Entries::iterator found) {
@@ -26,7 +23,7 @@ void StrongReads::Send(Entries::iterator found) {
   entry.answered = false;
   entry.unsettled = false;
   entry.asked = set_.readers();
-  if (!entry.gathers) entry.asked = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
+  if (!set_.differ()) entry.asked = MaskOf(set_.ChooseReader(set_.in(), random_.Next()));
   entry.wanted = entry.asked;
   ForEachMember(entry.wanted, [&](MemberIndex m) {
     effects_.fetches.push_back({m, entry.token, key});
@@ -52,16 +49,12 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   }
   if (entry.wanted != 0) return;
   const bool joined = (set_.readers() & ~entry.asked) != 0;
-  if (set_.differ() && entry.gathers && joined) return Send(found);  // it may have a newer state
+  if (set_.differ() && joined) return Send(found);  // it may have a newer state
   if (!entry.answered) return End(found, errc, false);
-  if (!entry.unsettled) return End(found, Errc::kOk, false);
-  if (entry.gathers && !set_.MayRewrite(entry.newest.stamp)) return End(found, Errc::kOk, false);
-  if (entry.gathers) {  // OnMarked ends the read
-    effects_.repairs.push_back({found->first, entry.newest});
-    return;
+  if (!entry.unsettled || !set_.MayRewrite(entry.newest.stamp)) {
+    return End(found, Errc::kOk, false);
   }
-  entry.gathers = true;
-  Send(found);
+  effects_.repairs.push_back({found->first, entry.newest});  // OnMarked ends the read
 }
 
 void StrongReads::OnMarked(KeyView key) {

@@ -75,12 +75,10 @@ struct Barrier {
   MemberMask members;
   bool operator==(const Barrier&) const = default;
 };
-/// Read the key as a strong read does; `gather`: see StrongReads. If the key is dirty, answer
-/// `again` at once.
+/// Read the key as a strong read does. If the key is dirty, answer `again` at once.
 struct Settle {
   FetchId id;
   std::string key;
-  bool gather;
   bool operator==(const Settle&) const = default;
 };
 /// Change the key at all members, as a client would, and answer with OnChanged at once.

@@ -114,8 +114,11 @@ class ReplicaSet {
   [[nodiscard]] Version version() const { return version_; }
   /// All nodes write to the range: see RangeRecord::shared.
   [[nodiscard]] bool shared() const { return shared_; }
-  /// Each member may lack what others have: the range is shared, or it was and is not swept yet.
-  [[nodiscard]] bool differ() const { return differ_; }
+  /// Every state of a former owner is at all members that are in. Before that, one member may have
+  /// an unacknowledged state that the others lack.
+  [[nodiscard]] bool swept() const { return swept_ + 1 >= epoch_; }
+  /// A read asks all members, because each may lack what others have.
+  [[nodiscard]] bool differ() const { return shared_ || !swept(); }
   /// Returns true if the newest state of a key may be written again under our epoch. A state of the
   /// epoch that was shared may not while a member is missing, which may have a newer one.
   [[nodiscard]] bool MayRewrite(Stamp newest) const {
@@ -200,7 +203,6 @@ class ReplicaSet {
   std::map<Epoch, Version> closed_;
   Epoch swept_ = 0;
   bool shared_ = false;
-  bool differ_ = false;
   std::uint32_t all_shared_ = 0;  // the members of a shared range; otherwise 0
   std::map<ReplyId, Answer> answers_;
   std::vector<RunReply> replies_;

@@ -59,11 +59,12 @@ struct Effects {
 
 /// Strong reads of keys that are not in memory. They show settled states only.
 ///
-/// A read asks one member. If the state is not settled, the read asks all members that are in. If
-/// one of their states is not settled, the read repairs the newest state, even if that one is
-/// settled. Otherwise the unsettled state would stay at its member, and a sweep would declare it
-/// settled. A change of the key ends the reads under way, so a state that a read found never
-/// overwrites a newer change.
+/// A read asks one member. Until the sweep of its epoch, it asks all that are in: one of them may
+/// have an unacknowledged state of a former owner. If one of their states is not settled, the read
+/// repairs the newest state, even if that one is settled. So what an owner has shown changes only
+/// by its clients. Otherwise a delete under way when the former owner died could take effect at the
+/// sweep, after a request that relies on what it deletes. A change of the key ends the reads under
+/// way, so a state that a read found never overwrites a newer change.
 ///
 /// In a shared range each member may lack what others have. So a read asks all members that are in,
 /// and shows the newest state. After the sharing, until the sweep, a read also asks the members
@@ -79,9 +80,8 @@ class StrongReads {
   /// `set` must outlive this object.
   StrongReads(const ReplicaSet& set, std::uint64_t seed) : set_(set), random_(seed) {}
 
-  /// Starts a read. Requires that the key is dirty at no member. `gather`: the read asks all
-  /// members at once, and repairs the newest state even if another member has a settled, older one.
-  void Read(KeyView key, FetchId id, bool gather);
+  /// Starts a read. Requires that the key is dirty at no member.
+  void Read(KeyView key, FetchId id);
   /// Takes a member's answer. `errc` is kClosed if the member's engine was closed.
   void OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state);
   /// Records that the key changes now, perhaps by a repair.
@@ -100,7 +100,6 @@ class StrongReads {
   struct Entry {
     std::vector<FetchId> ids;
     FetchId token = 0;
-    bool gathers = false;
     bool answered = false;   // at least one member has shown its state
     bool unsettled = false;  // at least one answer is not settled
     MemberMask asked = 0;    // by the last Send
