@@ -2,6 +2,7 @@
 # Three nodes that replicate their keys, under load, while an owner is killed, a member stops, a member
 # of another kind is filled, and the mode changes twice. `./dev demo cluster` builds what it needs and
 # calls it.
+# shellcheck disable=SC2034,SC2154,SC2317 # they are those of what it sources
 set -euo pipefail
 
 usage() {
@@ -28,87 +29,16 @@ Exit status: 0 if the history is linearizable.
 TEXT
 }
 
-die() {
-  echo "demo: $*" >&2
-  exit "${status:-1}"
-}
-
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=/dev/null
-source "$here/databases.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/deployment.sh"
 rate=500
 clients=600
 keys=400
 step_seconds=8
 out=demo-cluster-out
 
-[[ ${1-} == --help || ${1-} == -h ]] && usage && exit 0
-(($#)) || status=2 die "the directory of the programs is missing; run ./dev demo cluster"
-bin=$1
-shift
-while (($#)); do
-  option=$1
-  case $option in
-    --help | -h) usage && exit 0 ;;
-    --rate | --clients | --keys | --step-seconds | --out)
-      (($# > 1)) || status=2 die "$option needs a value"
-      name=${option#--}
-      printf -v "${name//-/_}" %s "$2"
-      shift 2
-      ;;
-    *) status=2 die "unknown option '$option'; see --help" ;;
-  esac
-done
-for option in rate clients keys step_seconds; do
-  [[ ${!option} =~ ^[1-9][0-9]*$ ]] ||
-    status=2 die "--${option/_/-} needs a whole number, 1 or more"
-done
-[[ $bin == --check ]] && exit
-for program in stout-node cluster-load; do
-  [[ -x $bin/$program ]] || die "$bin/$program is missing; run ./dev demo cluster, which builds it"
-done
-
-# --- Nothing stays behind: every child is known by its id and ended, its files removed ------------
-
-work=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-demo.XXXXXX") # on a disk: /tmp is often memory
-nodes=()
-others=() # etcd and Redis
-load=
-new_out=
-
-clean_up() {
-  trap '' INT TERM HUP
-  end_child "$load"
-  for pid in "${nodes[@]}"; do
-    while kill -KILL "$pid" 2>/dev/null; do sleep 0.05; done
-  done
-  for pid in "${others[@]}" "${database-}"; do end_child "$pid"; done # the last one may be in no list yet
-  rm -rf "$work"
-  [[ -z $new_out ]] || rmdir "$new_out" 2>/dev/null || true # unless it has results
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-trap 'exit 129' HUP
-
-# --- The deployment -------------------------------------------------------------------------------
-
-ports=()
-# start_node INDEX: a new one, or again what is there, on its old port.
-start_node() {
-  start_member_node "$work/node$1" "rocksdb:$work/node$1/data" --join "etcd://$etcd_address/demo" \
-    --replicas 4 --lease-ttl 3s --member-timeout 1s --reply-deadline 2500ms 3>&- ||
-    die "a node did not start"
-  nodes[$1]=$database ports[$1]=$node_port
-  disown # the shell does not report that it was killed
-}
-
-# ask WORDS...: a command to a node that runs all the time.
-ask() {
-  local reply
-  reply=$(redis-cli -p "${ports[0]}" "$@" 2>&1) || true
-  [[ $reply == OK* ]] || die "$*: $reply"
-}
+begin_demo cluster "rate=1000000 clients=1000 keys=1000000 step-seconds=3600" \
+  "stout-node cluster-load" "$@"
 
 # mark TEXT: an event, at its time in the plot.
 mark() { echo "$*" >&3; } # no child inherits 3: its end ends the load
@@ -120,23 +50,22 @@ step() {
   kill -0 "$load" 2>/dev/null || die "the load ended early: $(<"$work/load.err")"
 }
 
-[[ -e $out ]] || new_out=$out
-mkdir -p "$out" || die "cannot make the directory $out"
-out=$(cd "$out" && pwd)
+start_rocksdb() { start_node "$1" "rocksdb:$work/node$1/data" --replicas 4; } # INDEX
+
 cat <<TEXT
 Three nodes, each with a datalet in RocksDB, and a coordinator (etcd). Every write is answered when all
 members of its range that are in sync have it on disk. Clients offer $rate operations per second to one
 node that runs all the time; it forwards what is not its own.
 
 TEXT
-start_etcd "$work/etcd" || die "no private etcd"
-others+=("$database")
-for i in 0 1 2; do start_node $i; done
+start_other etcd start_etcd "$work/etcd"
+for i in 0 1 2; do start_rocksdb $i; done
 mkfifo "$work/events"
 "$bin/cluster-load" --join "etcd://$etcd_address/demo" --ports "${ports[0]}" \
   --rate "$rate" --clients "$clients" --keys "$keys" --members 3 --out "$out" \
   <"$work/events" 2>"$work/load.err" &
 load=$!
+loads=("$load")
 exec 3>"$work/events"
 until [[ -s $out/load.dat ]]; do
   kill -0 "$load" 2>/dev/null || die "the load did not start: $(<"$work/load.err")"
@@ -150,7 +79,7 @@ mark "a node is killed"
 kill -KILL "${nodes[1]}"
 step
 mark "it is back"
-start_node 1
+start_rocksdb 1
 step
 mark "a node stops"
 kill -STOP "${nodes[2]}"
@@ -158,8 +87,7 @@ step
 mark "it goes on"
 kill -CONT "${nodes[2]}"
 step
-start_redis "$work/redis" 3>&- || die "no private Redis"
-others+=("$database")
+start_other Redis start_redis "$work/redis"
 mark "Redis is added"
 ask STOUT.DATALET ADD "$redis_url" redis
 step
@@ -172,15 +100,10 @@ step
 exec 3>&-
 result=0
 wait "$load" || result=$?
-load=
+loads=()
 ((result != 2)) || die "the load failed: $(<"$work/load.err")"
 
 echo
-if command -v gnuplot >/dev/null; then
-  gnuplot -e "data='$out'; out='$out/cluster.svg'" "$here/cluster.gp"
-  echo "plot:    $out/cluster.svg"
-else
-  echo "no gnuplot here, so no plot; its data is in $out"
-fi
+draw cluster
 echo "history: $out/history.jsonl"
 exit "$result"
