@@ -6,9 +6,16 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "stout/core/random.h"
+
 namespace stout::bench {
 
 std::string KeyOf(std::uint64_t number) { return fmt::format("key:{:012}", number); }
+
+std::string SampleAt(std::chrono::microseconds unix_time) {
+  const auto us = static_cast<std::uint64_t>(unix_time.count());
+  return fmt::format("{}.{:06} {}", us / 1'000'000, us % 1'000'000, SplitMix64(us).Below(1000));
+}
 
 TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,7 +23,8 @@ struct Load {
   std::uint64_t keys = 100'000;
   double zipf = 0;  ///< exponent of Zipf's law, with the first key the hottest; 0: uniform
   std::size_t value_bytes = 100;
-  std::uint64_t gets = 0;     ///< percent of the requests; the others are SETs
+  bool samples = false;    ///< values are those of SampleAt, not `value_bytes` of the same letter
+  std::uint64_t gets = 0;  ///< percent of the requests; the others are SETs
   std::uint64_t relaxed = 0;  ///< percent of the gets that go to a connection with READONLY
   /// Each request goes to the owner of its key's slot, which CLUSTER SLOTS names.
   bool slots = false;
@@ -73,5 +75,9 @@ class LoadResult {
 [[nodiscard]] TimePoint SteadyNow();
 
 [[nodiscard]] std::string KeyOf(std::uint64_t number);
+
+/// Returns what a monitor may have measured: "SECONDS NUMBER". SECONDS is the time with six
+/// decimals, NUMBER is in [0, 1000).
+[[nodiscard]] std::string SampleAt(std::chrono::microseconds unix_time);
 
 }  // namespace stout::bench

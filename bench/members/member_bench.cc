@@ -78,6 +78,10 @@ int Run(int argc, const char* const* argv) {
   options.Flag("--fill", load.fill,
                "With --server: SETs each key once, and measures nothing. Needs --pipeline 1");
   options.Bytes("--value-bytes", load.value_bytes, 0, 1 << 20, "Bytes of a value");
+  options.Flag(
+      "--samples", load.samples,
+      "With --server: a value is \"SECONDS NUMBER\", the Unix time of the SET and a number "
+      "from 0 to 999, instead of bytes that are all the same");
   options.Time("--warm-up", load.warm_up, "Time before the measurement");
   options.Time("--measure", load.measure, "Measured time");
   try {
@@ -86,10 +90,10 @@ int Run(int argc, const char* const* argv) {
       throw CLI::ValidationError("give one of --rocksdb and --server");
     const bool routed = load.slots || load.relaxed > 0 || load.fill;
     if (server.empty() && (!timeline_file.empty() || load.ranges > 1 || load.rate > 0 ||
-                           load.gets > 0 || load.zipf > 0 || routed))
+                           load.gets > 0 || load.zipf > 0 || load.samples || routed))
       throw CLI::ValidationError(
-          "--timeline, --ranges, --rate, --gets, --zipf, --slots, --relaxed and --fill need "
-          "--server");
+          "--timeline, --ranges, --rate, --gets, --zipf, --samples, --slots, --relaxed and --fill "
+          "need --server");
     if (routed && load.pipeline > 1)
       throw CLI::ValidationError("--slots, --relaxed and --fill need --pipeline 1");
   } catch (const CLI::ParseError& error) {

@@ -193,12 +193,17 @@ class Choice {
   std::optional<load::Zipf> zipf_;
 };
 
+std::string NewValue(const Load& load) {
+  if (!load.samples) return std::string(load.value_bytes, 'x');
+  return SampleAt(std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::system_clock::now().time_since_epoch()));
+}
+
 asio::awaitable<void> Fill(const Load& load, const Links& links, std::size_t client) {
-  const std::string value(load.value_bytes, 'x');
   for (std::uint64_t number = client; number < load.keys; number += load.clients) {
     const std::string key = KeyOf(number);
     resp::Commands commands;
-    commands.Add({"SET", key, value});
+    commands.Add({"SET", key, NewValue(load)});
     const std::string error = co_await Send(links.For(key, LoadResult::kSet), commands);
     if (!error.empty()) throw std::runtime_error(error);
   }
@@ -212,7 +217,6 @@ asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
   asio::steady_timer timer(run.context);
   const std::size_t range = number % load.ranges;
   Choice choice(load, run.keys[range], number);
-  const std::string value(load.value_bytes, 'x');
   const std::string replicas = fmt::to_string(run.wait);
   for (std::uint64_t turn = number;; turn += load.clients) {
     TimePoint sent = SteadyNow();
@@ -229,7 +233,7 @@ asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
       kind = choice.Kind();
       key = choice.Key();
       if (kind == LoadResult::kSet) {
-        commands.Add({"SET", key, value});
+        commands.Add({"SET", key, NewValue(load)});
       } else {
         commands.Add({"GET", key});
       }

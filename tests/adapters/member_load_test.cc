@@ -90,5 +90,25 @@ TEST_CASE("a fill sets each key once", "[member-bench]") {
   CHECK(server.commands().size() == all.size());
 }
 
+TEST_CASE("a sample has the time in seconds and a number", "[member-bench]") {
+  CHECK(SampleAt(1'764'280'000'000'042us).starts_with("1764280000.000042 "));
+  Server server(Obey);
+  Load load = Short();
+  load.samples = true;
+  load.fill = true;
+  CHECK(RunOnServer(load, AddressOf(server), 0, nullptr).answered() == 0);
+  const std::vector<Server::Command> commands = server.commands();
+  REQUIRE(commands.size() == load.keys);
+  for (const Server::Command& command : commands) {
+    const std::string& sample = command.at(2);
+    REQUIRE(sample.find(' ') != std::string::npos);
+    const int number = std::stoi(sample.substr(sample.find(' ')));
+    CHECK((number >= 0 && number < 1000));
+    const auto age = std::chrono::system_clock::now().time_since_epoch() -
+                     std::chrono::duration<double>(std::stod(sample));
+    CHECK((age >= -1s && age < 60s));
+  }
+}
+
 }  // namespace
 }  // namespace stout::bench
