@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# demo_test.sh BIN_DIR: demos refuse wrong options, and `./dev demo polyglot` runs in a short form: at its
+# end, three kinds of stores have the same records.
+set -euo pipefail
+
+demo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../sample-apps/demo" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+chmod 711 "$work" # PostgreSQL may run as another user
+
+fail() {
+  echo "demo_test: $*" >&2
+  exit 1
+}
+
+for script in cluster polyglot; do
+  for wrong in "--rate 0" "--rate 1000001" "--keys many" "--out" "--nothing 1" "rate 1"; do
+    code=0
+    # shellcheck disable=SC2086  # one word each
+    "$demo/$script.sh" --check $wrong 2>"$work/reason" || code=$?
+    ((code == 2)) || fail "$script.sh $wrong: exit status $code: $(<"$work/reason")"
+  done
+  "$demo/$script.sh" --check --rate 1000000 --out "$work/none"
+  [[ ! -e $work/none ]] || fail "$script.sh --check has made a directory"
+  "$demo/$script.sh" --help >"$work/help"
+done
+
+TMPDIR=$work "$demo/polyglot.sh" "$1" --step-seconds 1 --rate 100 --keys 500 --out "$work/out"
+[[ -s $work/out/polyglot.svg ]] || fail "no plot"
+left=("$work"/stout-demo.*)
+[[ ! -e ${left[0]} ]] || fail "left behind: ${left[*]}"
