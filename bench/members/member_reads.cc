@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -25,6 +24,7 @@
 
 #include "members/load.h"
 #include "members/open_map.h"
+#include "members/read_keys.h"
 #include "program/command_line.h"
 #include "program/options.h"
 #include "stout/core/random.h"
@@ -80,14 +80,6 @@ std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv
   options.Time("--measure", parsed.load.measure, "Measured time");
   if (const auto code = program::ReadArguments(app, argc, argv)) return *code;
   return parsed;
-}
-
-std::vector<std::string> ReadKeys(const std::string& file) {
-  std::ifstream lines(file);
-  std::vector<std::string> keys;
-  for (std::string key; std::getline(lines, key);) keys.push_back(key);
-  if (keys.empty()) throw std::runtime_error(fmt::format("{}: no keys", file));
-  return keys;
 }
 
 // A way to choose the member of each get.
