@@ -9,13 +9,15 @@
 #   fill        a new member is filled with 1,000,000 states while clients write
 #   reads       gets from three blowfish-servers: one has no memory for layers; all are equal; one has
 #               little of a processor
+#   steps       only if it is named, and as root: figure 10 of the BlowFish paper. Gets from three
+#               blowfish-servers, at a rate that rises in steps; one has no memory for layers
 #
 #   --quick     one round instead of five, and 20,000 states: shows that all works
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures of rocksdb and redis to
 # bench/results/members.json, those of another part to members-PART.json, and the tables to a .txt beside
-# it. stall, transition and fill have a plot in an .svg, too. With --quick, or rocksdb or redis alone, all
-# goes to BIN_DIR/../members/ instead.
+# it. stall, transition, fill and steps have a plot in an .svg, too. With --quick, or rocksdb or redis
+# alone, all goes to BIN_DIR/../members/ instead.
 # README.md describes the method.
 set -euo pipefail
 
@@ -28,13 +30,13 @@ while (($#)); do
     --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
     rocksdb | redis) parts+=("$1") results=$bin/../members ;;
-    stall | transition | fill | reads) parts+=("$1") ;;
+    stall | transition | fill | reads | steps) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
 ((${#parts[@]})) || parts=(rocksdb redis stall transition fill reads)
-for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-bench,member-reads,blowfish-server,blowfish-load,shard-data}; do
+for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-{bench,reads,steps},blowfish-{server,load},shard-data}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
 
@@ -47,11 +49,11 @@ database=''
 source "$here/../rounds.sh"
 # shellcheck source=/dev/null
 source "$here/../node/servers.sh"
-for part in deployment stall transition fill reads; do
+for part in deployment stall transition fill reads steps; do
   # shellcheck source=/dev/null
   source "$here/$part.sh"
 done
-trap 'stop_servers; rm -rf "$scratch"' EXIT
+trap 'stop_replicas; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
 rocksdb_side() { # SIDE
@@ -121,7 +123,7 @@ replicas_are_there() { # PORT
 }
 
 mkdir -p "$results"
-modules=(members deployment reads)
+modules=(members deployment reads steps)
 for part in "${parts[@]}"; do
   say "$part"
   "measure_$part"

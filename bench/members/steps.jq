@@ -1,0 +1,26 @@
+# The tables of part steps; needs -L of this directory and of ../stores.
+include "tables";
+
+def mean: add / length;
+def in_text(f): map(f) | join(", ");
+
+# A line for each step: means over its second half.
+def steps:
+  . as $run
+  | range(.loads | length) as $i
+  | [.slices[] | select(.time_s / $run.seconds - $i | . > .5 and . <= 1)]
+  | {load: $run.loads[$i], offered: (map(.offered_per_s) | mean),
+     answered: (map(.answered_per_s) | mean), p99_ms: (map(.p99_us) | max / 1000),
+     failed: (map(.failed) | add), reads: (map(.reads_per_s) | transpose | map(mean)),
+     queue: (map(.queue) | transpose | map(mean)), layers: last.layers,
+     mib: (last.layer_bytes | map(. / 1048576))};
+
+def step_tables:
+  "Three servers without layers carry \(.capacity_per_s | grouped) gets/s together. "
+  + "The second half of each step, each server:", "",
+  ([["load in %", "offered/s", "answered/s", "failed", "worst p99 in ms", "gets/s", "queue",
+     "layers", "MiB of layers"]]
+   + [steps | [(.load | tostring), (.offered | grouped), (.answered | grouped),
+        (.failed | tostring), (.p99_ms | short), (.reads | in_text(short | tonumber | grouped)),
+        (.queue | in_text(short)), (.layers | in_text(tostring)), (.mib | in_text(short))]]
+   | markdown), "";
