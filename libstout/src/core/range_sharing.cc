@@ -10,10 +10,18 @@
 namespace stout::internal {
 namespace {
 
-// Returns the stamp that a node with the same clock gave this time earlier.
+// Returns the stamp that a node with the same clock gave this time earlier. A version that is no
+// time is a count of the owner that began the sharing, when all members had its changes.
 Stamp Before(const Stamp& stamp, Duration time) {
   const Version earlier = HybridClock::VersionsIn(time);
-  return {stamp.epoch, stamp.version - std::min(stamp.version, earlier)};
+  return stamp.version < earlier ? stamp : Stamp{stamp.epoch, stamp.version - earlier};
+}
+
+// Returns a time after about one interval. All ranges of a node get the same times, so that they
+// scan together: see SharedScans.
+TimePoint NextMerge(TimePoint now, Duration interval) {
+  const TimePoint earliest = SaturatingAdd(now, interval / 2);
+  return SaturatingAdd(earliest, interval - earliest.time_since_epoch() % interval);
 }
 
 }  // namespace
@@ -188,7 +196,8 @@ void RangeKeeper::EndMerge(bool done, TimePoint now) {
   walk_.reset();
   job_ = Job::kNone;
   if (!done || !merges_new_) merged_ = done ? merging_ : 0;
-  merge_due_ = SaturatingAdd(now, done ? options_.merge_interval : options_.walk.retry);
+  merge_due_ =
+      done ? NextMerge(now, options_.merge_interval) : SaturatingAdd(now, options_.walk.retry);
   next_tick_ = now;  // the sharing may end now
   if (!done || merges_new_ || !IsMerged()) return;
   merged_at_ = merge_began_;

@@ -64,6 +64,7 @@ void RangeWalk::Begin(std::vector<Pass> passes, TimePoint now) {
 void RangeWalk::StartPass(TimePoint now) {
   found_.clear();
   found_bytes_ = 0;
+  found_any_ = false;
   if (merges()) target_ = passes_.back().target;
   cursor_.emplace();
   SendScan(now);
@@ -105,6 +106,7 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
     if (merges() && scanned.state.stamp <= newer_than_) continue;
     if (!fills() && set_.IsSettled(scanned.state.stamp)) continue;
     if (at_target()) target_is_new_ &= scanned.state.stamp > Stamp{set_.epoch(), since_};
+    found_any_ = true;
     found_.push_back(scanned);
     found_bytes_ += BytesOf(scanned);
   }
@@ -292,6 +294,17 @@ void RangeWalk::Change(std::size_t index, StoredState state) {
   actions_.push_back(range::Change{last_attempt_, page_[index].key, std::move(state)});
 }
 
+// A member without anything to merge has nothing for its other targets either.
+void RangeWalk::EndPass() {
+  if (passes_.empty()) return;
+  const Pass ended = passes_.back();
+  passes_.pop_back();
+  const auto is_next = [&](const Pass& pass) {
+    return pass.role == Role::kMerged && pass.member == ended.member;
+  };
+  while (!found_any_ && !passes_.empty() && is_next(passes_.back())) passes_.pop_back();
+}
+
 // Continues after a settled slice: with a copy, the next slice, the next page, or the next pass.
 void RangeWalk::NextStep(TimePoint now) {
   due_ = kNever;
@@ -300,7 +313,7 @@ void RangeWalk::NextStep(TimePoint now) {
   if (copies) return SendCopy(now);
   if (!unsettled_.empty()) return SettleSlice(now);
   if (cursor_ || !found_.empty()) return NextPage(now);
-  if (!passes_.empty()) passes_.pop_back();
+  EndPass();
   if (!passes_.empty()) return StartPass(now);
   if (last_) {
     copies_.push_back(*std::exchange(last_, std::nullopt));

@@ -165,6 +165,7 @@ class RangeWalk {
   void Change(std::size_t index, StoredState state);
   void EndSettling(TimePoint now);
   void NextStep(TimePoint now);
+  void EndPass();
   void SendCopy(TimePoint now);
   range::Attempt Call(MemberIndex member, TimePoint now);
   [[nodiscard]] bool Succeeded(Errc errc, Step step, TimePoint now);
@@ -188,6 +189,7 @@ class RangeWalk {
   std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
   std::deque<ScannedKey> found_;       // in no page yet
   std::size_t found_bytes_ = 0;
+  bool found_any_ = false;  // by the present pass
   std::vector<Item> page_;
   std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
   std::vector<std::size_t> unsettled_;       // indices into page_: to settle, possibly again
