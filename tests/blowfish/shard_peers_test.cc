@@ -66,7 +66,7 @@ TEST_CASE("every peer answers all questions right", "[shard-peers]") {
   PeerWorld world(name);
   if (!world.peer) return;
   CHECK(world.peer->Name() == name);
-  Lineitem lineitem({.bytes = std::uint64_t{1} << 19});
+  Lineitem lineitem({.bytes = std::uint64_t{1} << 18});
   const Oracle oracle(lineitem);
   world.peer->Build(lineitem);
   CHECK(VerifyAll(*world.peer, oracle).value_or("") == "");

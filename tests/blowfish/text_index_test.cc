@@ -137,7 +137,7 @@ class IndexedTexts {
 
 TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
           "[text_index]") {
-  const std::uint64_t seed = GENERATE(range(1, 80));
+  const std::uint64_t seed = GENERATE(range(1, 30));
   CAPTURE(seed);
   SplitMix64 random(seed);
   IndexedTexts indexed(RandomRecords(random));
@@ -147,7 +147,7 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
 }
 
 TEST_CASE("layers of a text change no answer", "[text_index]") {
-  const std::uint64_t seed = GENERATE(range(200, 225));
+  const std::uint64_t seed = GENERATE(range(200, 210));
   CAPTURE(seed);
   SplitMix64 random(seed);
   IndexedTexts indexed(RandomRecords(random));
