@@ -85,7 +85,8 @@ void ClusterWorld::After(std::uint32_t node, Duration delay, std::function<void(
 TimePoint ClusterWorld::Now(std::uint32_t node) const {
   const auto elapsed = static_cast<double>(now().time_since_epoch().count());
   const auto ahead = static_cast<Duration::rep>(elapsed * nodes_[node].drift);
-  return now() + nodes_[node].offset + 1s + Duration(ahead);
+  constexpr Duration kStart = std::chrono::hours(500'000);  // versions of shared ranges are times
+  return now() + nodes_[node].offset + kStart + Duration(ahead);
 }
 
 // Until faults stop.

@@ -139,11 +139,13 @@ TEST_CASE("a merge spreads deletes, but no tombstone that a member has forgotten
 }
 
 TEST_CASE("most merges leave out what the last full merge compared", "[keeper][sharing]") {
-  const Version minute = HybridClock::VersionsIn(1min);
-  Merging range;
-  range.Scanned(1, {Put("old", minute), Put("new", 5 * minute)});
-  range.Answer(0, {"old", "new"}, {{true, "", {5, minute}}, {true, "", {5, 5 * minute}}});
-  range.Scanned(0, {});
+  const Version second = HybridClock::VersionsIn(1s);
+  Merging range;  // at 100 s
+  range.Scanned(1, {Put("old", 20 * second), Put("new", 90 * second)});
+  range.Answer(0, {"old", "new"}, {{true, "", {5, 20 * second}}, {true, "", {5, 90 * second}}});
+  // The clock of the node that made the last one is ahead.
+  range.Scanned(0, {Put("ahead", 9000 * second)});
+  range.Answer(1, {"ahead"}, {{true, "", {5, 9000 * second}}});
   CHECK(range.keeper.settled());
   const auto begin = [&] {
     for (MemberIndex m = 0; m < 2; ++m) range.AnswerFence();
@@ -152,23 +154,31 @@ TEST_CASE("most merges leave out what the last full merge compared", "[keeper][s
   const auto merge_new = [&] {
     range.Pass(10s);
     begin();
-    range.Scanned(1, {Put("old", minute), Put("late", 3 * minute), Put("new", 5 * minute)});
-    range.Answer(0, {"new"}, {{true, "", {5, 5 * minute}}});
+    range.Scanned(1, {Put("old", 20 * second), Put("late", 30 * second), Put("new", 90 * second)});
+    range.Answer(0, {"new"}, {{true, "", {5, 90 * second}}});
     range.Scanned(0, {});
     CHECK(range.Quiet());
     CHECK(range.keeper.settled());
   };
   const auto merge_all = [&] {
     begin();
-    range.Scanned(1, {Put("late", 3 * minute)});
+    range.Scanned(1, {Put("late", 30 * second)});
     range.Answer(0, {"late"}, {{}});
-    range.Answer(1, {"late"}, {{true, "", {5, 3 * minute}}});
-    range.Copied(0, {{"late", "", WriteKind::kPut, 3 * minute}});
+    range.Answer(1, {"late"}, {{true, "", {5, 30 * second}}});
+    range.Copied(0, {{"late", "", WriteKind::kPut, 30 * second}});
     range.Scanned(0, {});
   };
   merge_new();
   SECTION("a store comes back") {
     range.keeper.OnReachable(0, range.now);
+    merge_all();
+  }
+  SECTION("a store comes back during a full merge") {
+    range.keeper.OnReachable(0, range.now);
+    begin();
+    range.keeper.OnReachable(0, range.now += 1s);
+    for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
+    range.Pass(10s);
     merge_all();
   }
   SECTION("after two minutes") {
@@ -177,6 +187,26 @@ TEST_CASE("most merges leave out what the last full merge compared", "[keeper][s
     merge_all();
     CHECK(range.Agree().merged == range.now);
   }
+  CHECK(range.keeper.settled());
+}
+
+TEST_CASE("a member with something to merge is scanned for each other member",
+          "[keeper][sharing]") {
+  Range range(Shared(), Long());
+  range.keeper.Start(range.now);
+  range.Next<range::Serve>();
+  Open(range);
+  const auto answer = [&](MemberIndex m) {
+    const auto read = range.Next<range::Read>();
+    CHECK(read.member == m);
+    range.keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = {{true, "", {5, 7}}}},
+                        range.now);
+  };
+  for (const MemberIndex target : {1, 0}) {
+    range.Scanned(2, {Put("k", 7)});
+    answer(target);
+  }
+  for (const MemberIndex m : {1, 0}) range.Scanned(m, {});
   CHECK(range.keeper.settled());
 }
 

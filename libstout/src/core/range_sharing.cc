@@ -10,15 +10,21 @@
 namespace stout::internal {
 namespace {
 
-// Returns the stamp that a node with the same clock gave this time earlier. A version that is no
-// time is a count of the owner that began the sharing, when all members had its changes.
-Stamp Before(const Stamp& stamp, Duration time) {
-  const Version earlier = HybridClock::VersionsIn(time);
-  return stamp.version < earlier ? stamp : Stamp{stamp.epoch, stamp.version - earlier};
+// Returns the stamp up to which all members have all states after a full merge, except for writes
+// that took longer than `delay`. `newest` was found by that merge. A node whose clock is ahead may
+// have given it, so it counts as no newer than the merge.
+//
+// A version that is no time is a count of the owner that began the sharing. All members had its
+// changes then, except those that it made in the last moment.
+Stamp MergedUpTo(const Stamp& newest, TimePoint merge_began, Duration delay) {
+  const Version taken = HybridClock::VersionsIn(delay);
+  if (newest.version < taken) return newest;
+  const Version began = HybridClock::MicrosOf(merge_began) << HybridClock::kNumberBits;
+  return {newest.epoch, std::max(std::min(newest.version, began), taken) - taken};
 }
 
-// Returns a time after about one interval. All ranges of a node get the same times, so that they
-// scan together: see SharedScans.
+// Returns a time after about one interval: 0.5 to 1.5 times. All ranges of a node get the same
+// times, so that they scan together: see SharedScans.
 TimePoint NextMerge(TimePoint now, Duration interval) {
   const TimePoint earliest = SaturatingAdd(now, interval / 2);
   return SaturatingAdd(earliest, interval - earliest.time_since_epoch() % interval);
@@ -146,8 +152,8 @@ bool RangeKeeper::MustEndSharing(TimePoint now) {
   return changes && (in & ~lost & ~merged_) == 0;
 }
 
-// Most merges look only at states that are newer than the last full merge, less the time for which
-// a write may be under way. What comes later than that waits for the next full merge.
+// Most merges look only at states that are newer than the last full merge, less the time that most
+// writes take. What takes longer waits for the next full merge.
 void RangeKeeper::Merge(TimePoint now) {
   MemberMask ready = 0;
   MemberMask hoped = 0;
@@ -201,8 +207,9 @@ void RangeKeeper::EndMerge(bool done, TimePoint now) {
   next_tick_ = now;  // the sharing may end now
   if (!done || merges_new_ || !IsMerged()) return;
   merged_at_ = merge_began_;
-  merged_stamp_ = Before(newest, options_.tombstone_ttl / 64);
-  full_merge_due_ = SaturatingAdd(merged_at_, options_.tombstone_ttl / 32);
+  merged_stamp_ = MergedUpTo(newest, merge_began_, options_.tombstone_ttl / 64);
+  const bool asked_again = full_merge_due_ > merge_began_;  // a store came back meanwhile
+  if (!asked_again) full_merge_due_ = SaturatingAdd(merged_at_, options_.tombstone_ttl / 32);
   if (merged_at_ < SaturatingAdd(record_.merged, options_.tombstone_ttl / 32)) return;
   RangeRecord record = record_;
   record.merged = merged_at_;

@@ -29,8 +29,8 @@ struct RangeKeeperOptions {
   /// Stores forget tombstones after this time. In mode ec a member that was away for less than half
   /// of it may have acknowledged writes that no other member has, and keeps them. > 0.
   Duration tombstone_ttl = std::chrono::hours(1);
-  /// The pause between two merges of a shared range. > 0. Guess: a merge scans the stamps of all
-  /// keys, and nodes reach all members nearly always.
+  /// About the pause between two merges of a shared range: 0.5 to 1.5 times this. > 0. Guess: a
+  /// merge scans the stamps of all keys, and nodes reach all members nearly always.
   Duration merge_interval = std::chrono::seconds(10);
   /// The epoch of the owner's lease, if it is not the epoch of its ReplicaSet: that of a shared
   /// range's ReplicaSet is RangeRecord::shared. 0: it is the same.
