@@ -290,6 +290,8 @@ void Owner::OnRead(const reads::Done& done) {
     if (done.state.found) value = done.state.value;
     if (only_writes() && !IsDirty(request.key)) memory_.erase(request.key);
     memory_.try_emplace(request.key, value);
+    const auto shown = shown_.find(request.key);
+    if (shown != shown_.end() && shown->second != value) world_.OnChangedByItself(request.key);
     Show(request.key, value);
     End(request.id, Ending::kDone, std::move(value));
   }

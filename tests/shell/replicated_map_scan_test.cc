@@ -123,7 +123,7 @@ TEST_CASE("a page repairs what a former owner left at some members", "[replicate
     for (const MemberIndex m : {1, 2}) world.stores[m]->Open();
   }
   ReplicatedMapOptions options = ReplicaWorld::Quick();
-  options.local = "store-0";  // where the page is read
+  options.local = GENERATE("store-0", "store-1");  // where the page is read
   ReplicatedMap& map = world.Open(options);
   const Page page = Scan(world, map);
   CHECK_FALSE(*page.ec);
