@@ -1,18 +1,21 @@
 # The tables of part steps; needs -L of this directory and of ../stores.
 include "tables";
 
-def mean: add / length;
+# Means of slices, each with the weight of its time.
+def mean(f): (map(f * .weight) | add) / (map(.weight) | add);
+def means(f): . as $all | [range(3) as $i | $all | mean(f[$i])];
 def in_text(f): map(f) | join(", ");
 
 # A line for each step: means over its second half.
 def steps:
   . as $run
   | range(.loads | length) as $i
-  | [.slices[] | select(.time_s / $run.seconds - $i | . > .5 and . <= 1)]
-  | {load: $run.loads[$i], offered: (map(.offered_per_s) | mean),
-     answered: (map(.answered_per_s) | mean), p99_ms: (map(.p99_us) | max / 1000),
-     failed: (map(.failed) | add), reads: (map(.reads_per_s) | transpose | map(mean)),
-     queue: (map(.queue) | transpose | map(mean)), layers: last.layers,
+  | [range(.slices | length) as $n
+     | .slices[$n] + {weight: (.slices[$n].time_s - (if $n == 0 then 0 else .slices[$n - 1].time_s end))}
+     | select(.time_s / $run.seconds - $i | . > .5 and . <= 1)]
+  | {load: $run.loads[$i], offered: mean(.offered_per_s), answered: mean(.answered_per_s),
+     p99_ms: (map(.p99_us) | max / 1000), failed: (map(.failed) | add),
+     reads: means(.reads_per_s), queue: means(.queue), layers: last.layers,
      mib: (last.layer_bytes | map(. / 1048576))};
 
 def step_tables:

@@ -29,7 +29,14 @@ open_group() {
 # stop_replicas: and their groups, which can be removed once no process is in them.
 stop_replicas() {
   stop_servers
-  ((${#groups[@]} == 0)) || rmdir "${groups[@]}" 2>/dev/null || true
+  ((${#groups[@]} == 0)) || rmdir "${groups[@]}" || true
+  groups=()
+}
+
+# probe_group: a wrong user is noticed before the data is made.
+probe_group() {
+  local group
+  open_group probe && rmdir "$group"
   groups=()
 }
 
@@ -82,6 +89,7 @@ find_capacity() {
 measure_steps() {
   local ports capacity load loads phases=()
   ((quick == 0)) || steps_mib=16 steps_seconds=3
+  probe_group
   fill_replicas
   find_capacity
   for load in "${steps_loads[@]}"; do
