@@ -79,10 +79,13 @@ start_other() {
   others[$1]=$database
 }
 
+member_timeout=1s
+reply_deadline=2500ms
 # start_node INDEX DATALET OPTION...: a new one, or again what is there, on its old port.
 start_node() {
   start_member_node "$work/node$1" "$2" --join "etcd://$etcd_address/demo" --lease-ttl 3s \
-    --member-timeout 1s --reply-deadline 2500ms "${@:3}" 3>&- || die "a node did not start"
+    --member-timeout "$member_timeout" --reply-deadline "$reply_deadline" "${@:3}" 3>&- ||
+    die "a node did not start"
   nodes[$1]=$database ports[$1]=$node_port
   disown # the shell does not report that it was killed
 }
