@@ -14,6 +14,7 @@
 #include "stout/core/random.h"
 #include "stout/core/segmented_lru.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -125,8 +126,9 @@ TEST_CASE("all block layers have all blocks, in whatever order these come", "[bl
 }
 
 TEST_CASE("a block has its own bytes while layers come and go and blocks displace each other",
-          "[block_layers]") {
-  const std::uint64_t seed = GENERATE(range(1, 20));
+          "[block_layers][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 2000) / 100;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const Blocks blocks = RandomBlocks(random);

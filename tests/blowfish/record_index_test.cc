@@ -148,8 +148,9 @@ TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_i
   }
 }
 
-TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_index]") {
-  const std::uint64_t seed = GENERATE(range(200, 215));
+TEST_CASE("layers change no answer, empty, half full, full or gone", "[record_index][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1500) / 100;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   RandomValues made = MakeRandomValues(seed, 200);

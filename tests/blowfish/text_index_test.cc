@@ -17,6 +17,7 @@
 #include "change_layers.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -136,8 +137,9 @@ class IndexedTexts {
 };
 
 TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
-          "[text_index]") {
-  const std::uint64_t seed = GENERATE(range(1, 30));
+          "[text_index][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 3000) / 100;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   IndexedTexts indexed(RandomRecords(random));
@@ -146,8 +148,9 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
   indexed.CheckSearches(random);
 }
 
-TEST_CASE("layers of a text change no answer", "[text_index]") {
-  const std::uint64_t seed = GENERATE(range(200, 210));
+TEST_CASE("layers of a text change no answer", "[text_index][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1000) / 100;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   IndexedTexts indexed(RandomRecords(random));
