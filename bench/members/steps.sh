@@ -36,7 +36,8 @@ stop_replicas() {
 # probe_group: a wrong user is noticed before the data is made.
 probe_group() {
   local group
-  open_group probe && rmdir "$group"
+  open_group probe
+  rmdir "$group"
   groups=()
 }
 
