@@ -58,7 +58,7 @@ struct Options {
 std::variant<Options, program::ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(
       "Offers gets of random keys to blowfish-servers with equal data. Each get goes to the server "
-      "with the shortest queue, and is due at its own time, whatever became of earlier ones. "
+      "with the shortest queue, and is due at its own time, even if earlier ones wait. "
       "Prints a line of JSON about every 250 ms.",
       "member-steps");
   program::Options options(app);

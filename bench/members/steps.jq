@@ -11,7 +11,8 @@ def steps:
   . as $run
   | range(.loads | length) as $i
   | [range(.slices | length) as $n
-     | .slices[$n] + {weight: (.slices[$n].time_s - (if $n == 0 then 0 else .slices[$n - 1].time_s end))}
+     | (if $n == 0 then 0 else .slices[$n - 1].time_s end) as $begin
+     | .slices[$n] | .weight = .time_s - $begin
      | select(.time_s / $run.seconds - $i | . > .5 and . <= 1)]
   | {load: $run.loads[$i], offered: mean(.offered_per_s), answered: mean(.answered_per_s),
      p99_ms: (map(.p99_us) | max / 1000), failed: (map(.failed) | add),

@@ -201,7 +201,8 @@ void RangeKeeper::EndMerge(bool done, TimePoint now) {
   const Stamp newest = walk_ ? walk_->newest() : Stamp();
   walk_.reset();
   job_ = Job::kNone;
-  if (!done || !merges_new_) merged_ = done ? merging_ : 0;
+  if (!done) merged_ = 0;
+  if (done && !merges_new_) merged_ = merging_;
   merge_due_ =
       done ? NextMerge(now, options_.merge_interval) : SaturatingAdd(now, options_.walk.retry);
   next_tick_ = now;  // the sharing may end now

@@ -263,7 +263,7 @@ class RangeKeeper {
   [[nodiscard]] std::optional<TimePoint> SilentSince(MemberIndex member) const;
   /// All wanted members are in.
   [[nodiscard]] bool IsComplete() const { return !lacks_ && (wanted_ & ~set_.in()) == 0; }
-  [[nodiscard]] bool SweepIsDue() const { return record_.swept + 1 < set_.epoch(); }
+  [[nodiscard]] bool SweepIsDue() const { return !set_.swept(); }
   [[nodiscard]] RangeRecord Without(MemberMask members, TimePoint now) const;
   /// Returns true if the time has come; otherwise NextTick is not later.
   bool IsDue(TimePoint due, TimePoint now);
@@ -310,7 +310,7 @@ class RangeKeeper {
   MemberMask merged_ = 0;    // by the last full one; 0 if the last one failed
   TimePoint merged_at_{};    // as RangeRecord::merged, before it is committed
   bool merges_new_ = false;  // the merge under way leaves out states up to merged_stamp_
-  Stamp merged_stamp_;       // the last full merge had all states up to this one, unless late
+  Stamp merged_stamp_;       // since the last full merge all members have what is not newer
   TimePoint full_merge_due_{};
 
   TimePoint mark_due_{};

@@ -182,7 +182,7 @@ class RangeWalk {
   bool skips_refused_ = false;
   bool reads_source_ = false;  // in a merge: the states that the target lacks
   Stamp newer_than_;           // in a merge
-  Stamp newest_;
+  Stamp newest_;               // that a scan has found
   Version since_ = 0;
   bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
   std::vector<Pass> passes_;           // the present one is the last
