@@ -180,8 +180,10 @@ TEST_CASE("a probe and the rest of its batch go in the same instant, beyond the 
   server.now += 2ms;
   server.Put("c", "3");
   const Writes sent = server.Poll().writes;
-  CHECK(sent ==
-        Writes{Batch(1, {Put("a", "1", 1)}), Batch(2, {Put("b", "2", 2), Put("c", "3", 3)})});
+  WriteBatch probe = Batch(1, {Put("a", "1", 1)});
+  WriteBatch rest = Batch(2, {Put("b", "2", 2), Put("c", "3", 3)});
+  probe.alone = rest.alone = true;
+  CHECK(sent == Writes{probe, rest});
 
   server.now += 5ms;
   server.Done(sent.at(1));  // it may overtake its probe

@@ -47,17 +47,15 @@ std::string_view NameOf(const BlowfishStore::Options& options) {
   return options.is_node ? "stout" : "blowfish";
 }
 
-// Only a write may still happen, or be too large; all other calls are simply repeated.
+// These calls are repeated, so an unknown outcome is a transient one. Writes do not use this.
 Errc Repeatable(Errc errc) {
   return errc == Errc::kUnknown || errc == Errc::kTooLarge ? Errc::kTransient : errc;
 }
 
 template <typename T>
 T Failed(Errc errc) {
-  if constexpr (std::is_same_v<T, WriteResult>) {
-    return {errc, {}};
-  } else if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult> ||
-                       std::is_same_v<T, SearchResult>) {
+  if constexpr (std::is_same_v<T, ReadResult> || std::is_same_v<T, ScanResult> ||
+                std::is_same_v<T, SearchResult>) {
     T result;
     result.errc = Repeatable(errc);
     return result;
@@ -239,11 +237,9 @@ void BlowfishStore::Write(const WriteBatch& batch, WriteHandler handler) {
         call->Answer(CombineParts(results, split->items));
       });
   for (std::size_t p = 0; p < split->shards.size(); ++p) {
-    const LaneId shard = split->shards[p];
-    Submit<WriteResult>(
-        engine_->WritersOf(shard), client::EncodeWrite(batch, split->items[p], shard),
-        [split, p](const Reply& reply) { return client::DecodeWrite(reply, split->items[p]); },
-        [parts, p](WriteResult result) { parts->Answer(p, std::move(result)); });
+    engine_->WritesOf(split->shards[p]).Submit({batch, split, p}, [parts, p](WriteResult result) {
+      parts->Answer(p, std::move(result));
+    });
   }
   if (!some_are_large) return;
   if (!told_of_large_.exchange(true)) {

@@ -7,11 +7,12 @@
 #include "stout/tenants.h"
 
 namespace stout {
+namespace client = blowfish::client;
 
 BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
-                              const std::shared_ptr<const blowfish::client::Expectation>& expected,
+                              const std::shared_ptr<const client::Expectation>& expected,
                               const boost::asio::any_io_executor& executor)
-    : is_node_(options.is_node), shards_(expected->shards) {
+    : is_node_(options.is_node) {
   const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
   // Shared: they reach the same server, and what one pool learns of it, the others know.
   const auto reconnection = std::make_shared<Reconnection>(peer->name);
@@ -21,9 +22,15 @@ BlowfishStore::Engine::Engine(const Options& options, const std::shared_ptr<cons
         reconnection,
         [peer, expected, strand] { return std::make_unique<Connection>(peer, expected, strand); });
   };
-  for (Shard& shard : shards_) {
-    shard.writers = make_pool(options.connections);
-    shard.readers = make_pool(options.read_connections);
+  shards_.reserve(expected->shards);
+  while (shards_.size() < expected->shards) {
+    const auto writers = make_pool(options.connections);
+    shards_.push_back(
+        {.writers = writers,
+         .readers = make_pool(options.read_connections),
+         .writes = {writers,
+                    client::Write,
+                    {options.max_queue, {Errc::kTransient, {}}, {Errc::kUnknown, {}}}}});
   }
   common_ = make_pool(1);
   searchers_ = make_pool(options.read_connections);
@@ -35,14 +42,14 @@ void BlowfishStore::Engine::Obey(std::shared_ptr<const Tenants> tenants) {
 }
 
 std::vector<std::string> BlowfishStore::Engine::SplitByTenant(const ReadBatch& batch,
-                                                              blowfish::client::Split* split) {
+                                                              client::Split* split) {
   std::vector<std::string> names;
   if (!is_node_) return names;
   const std::lock_guard lock(mutex_);
   if (tenants_ == nullptr) return names;
   has_tenants_ = has_tenants_ || !batch.tenants.empty();
   if (!has_tenants_) return names;
-  for (const TenantId tenant : blowfish::client::SplitByTenant(batch.tenants, split))
+  for (const TenantId tenant : client::SplitByTenant(batch.tenants, split))
     names.push_back(tenants_->NameOf(tenant));
   return names;
 }

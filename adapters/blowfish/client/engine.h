@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "blowfish/client/connection.h"
+#include "blowfish/client/shard_write.h"
 #include "blowfish/client/split.h"
 #include "stout/adapters/blowfish_store.h"
 #include "stout/adapters/connection_pool.h"
+#include "stout/adapters/pipeline.h"
 
 namespace stout {
 
@@ -22,12 +24,13 @@ class BlowfishStore::Engine {
  public:
   using Connection = blowfish::client::Connection;
   using Pool = ConnectionPool<Connection>;
+  using Writes = Pipeline<Connection, blowfish::client::ShardWrite, WriteResult>;
 
   Engine(const Options& options, const std::shared_ptr<const resp::Peer>& peer,
          const std::shared_ptr<const blowfish::client::Expectation>& expected,
          const boost::asio::any_io_executor& executor);
 
-  [[nodiscard]] Pool& WritersOf(LaneId shard) { return *shards_[shard].writers; }
+  [[nodiscard]] Writes& WritesOf(LaneId shard) { return shards_[shard].writes; }
   [[nodiscard]] Pool& ReadersOf(LaneId shard) { return *shards_[shard].readers; }
   [[nodiscard]] Pool& common() { return *common_; }
   [[nodiscard]] Pool& searchers() { return *searchers_; }
@@ -45,6 +48,7 @@ class BlowfishStore::Engine {
   struct Shard {
     std::shared_ptr<Pool> writers;
     std::shared_ptr<Pool> readers;
+    Writes writes;  // by the writers
   };
 
   const bool is_node_;

@@ -17,6 +17,7 @@ WriteBatch Without(const WriteBatch& batch, const std::vector<ItemError>& left_o
   part.epoch = batch.epoch;
   part.scope = batch.scope;
   part.all_or_nothing = batch.all_or_nothing;
+  part.alone = batch.alone;
   auto next = left_out.begin();
   for (std::uint32_t i = 0; i < batch.items.size(); ++i) {
     if (next != left_out.end() && next->index == i) {

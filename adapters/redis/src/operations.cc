@@ -13,6 +13,9 @@ namespace stout::redis {
 
 namespace asio = boost::asio;
 
+// A guess, so that reads of many keys do not go together.
+constexpr std::size_t kBytesOfState = 256;
+
 void Replication::Append(Commands* commands) const {
   if (replicas == 0) return;
   const std::string count = std::to_string(replicas);
@@ -28,11 +31,6 @@ void Replication::Append(Commands* commands) const {
   commands->Add({"WAITAOF", "1", count, limit});
 }
 
-std::size_t Replication::Answers() const {
-  if (replicas == 0) return 0;
-  return on_disk ? 2 : 1;
-}
-
 bool Replication::Reached(const Reply& last) const {
   const auto wanted = static_cast<std::int64_t>(replicas);
   if (!on_disk) return last.kind == Reply::Kind::kInteger && last.integer >= wanted;
@@ -40,47 +38,69 @@ bool Replication::Reached(const Reply& last) const {
          last.elements[1].integer >= wanted;
 }
 
-EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout,
-                           const Replication& replication, bool note_epoch)
-    : items(batch.items.size()),
+EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout, bool note_epoch)
+    : alone(batch.alone),
+      items(batch.items.size()),
       fenced(!batch.scope.empty()),
-      notes_epoch(note_epoch),
-      replication(replication) {
+      notes_epoch(note_epoch) {
   std::iota(items.begin(), items.end(), 0U);
   if (note_epoch) layout.AppendNoteEpoch(batch.epoch, &commands);
   const std::string fence = batch.scope.empty() ? std::string() : layout.FenceKey(batch.scope);
   layout.AppendWrite(batch, items, fence, &commands);
-  replication.Append(&commands);
+  bytes = commands.bytes().size();
 }
 
-asio::awaitable<WriteResult> Write(Connection& connection, const Layout& layout,
-                                   const EncodedWrite& write) {
-  const Outcome outcome = co_await connection.RunScripts(write.commands);
-  WriteResult result;
-  if (outcome.errc != Errc::kOk) {
-    result.batch = outcome.errc;
-    co_return result;
-  }
-  std::span<const Reply> replies = outcome.replies;
-  bool safe = true;
+EncodedRead::EncodedRead(const ReadBatch& batch, const Layout& layout)
+    : keys(batch.keys.size()), bytes(keys * kBytesOfState) {
+  std::vector<const std::string*> places;
+  places.reserve(keys);
+  for (const std::string& key : batch.keys) places.push_back(&key);
+  layout.AppendRead(places, &commands);
+}
+
+namespace {
+
+// Returns the result of a batch if the replies have the right shape.
+std::optional<WriteResult> Decode(const Layout& layout, const EncodedWrite& write,
+                                  std::span<const Reply> replies) {
+  bool noted = true;
   if (write.notes_epoch) {
-    safe = Layout::DecodeNoteEpoch(replies.front());
-    if (!safe && !replies.front().error()) connection.Distrust();
+    noted = Layout::DecodeNoteEpoch(replies.front());
+    if (!noted && !replies.front().error()) return std::nullopt;
     replies = replies.subspan(1);
   }
-  if (write.replication.replicas > 0) {
-    safe = safe && write.replication.Reached(replies.back());
-    replies = replies.first(replies.size() - write.replication.Answers());
+  std::optional<WriteResult> result = layout.DecodeWrite(replies, write.items, write.fenced);
+  if (result && result->batch == Errc::kOk && !noted) result->batch = Errc::kUnknown;
+  return result;
+}
+
+}  // namespace
+
+asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const Layout& layout,
+                                                const Replication& replication,
+                                                std::span<const EncodedWrite* const> writes) {
+  Commands commands;
+  for (const EncodedWrite* write : writes) commands.Append(write->commands);
+  replication.Append(&commands);
+  const Outcome outcome = co_await connection.RunScripts(commands);
+  const std::vector<WriteResult> unknown(writes.size(), {Errc::kUnknown, {}});
+  if (outcome.errc != Errc::kOk) co_return unknown;
+  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
+  std::span<const Reply> replies = outcome.replies;
+  std::vector<WriteResult> results;
+  results.reserve(writes.size());
+  for (const EncodedWrite* write : writes) {
+    const std::size_t count = write->commands.count();
+    std::optional<WriteResult> result = Decode(layout, *write, replies.first(count));
+    if (!result) {
+      connection.Distrust();
+      co_return unknown;
+    }
+    if (result->batch == Errc::kOk && !safe) result->batch = Errc::kUnknown;
+    results.push_back(*std::move(result));
+    replies = replies.subspan(count);
   }
-  std::optional<WriteResult> decoded = layout.DecodeWrite(replies, write.items, write.fenced);
-  if (!decoded) {
-    connection.Distrust();
-    result.batch = Errc::kUnknown;
-    co_return result;
-  }
-  result = *std::move(decoded);
-  if (result.batch == Errc::kOk && !safe) result.batch = Errc::kUnknown;
-  co_return result;
+  co_return results;
 }
 
 namespace {
@@ -116,24 +136,28 @@ asio::awaitable<std::vector<Reply>> RunOnMaster(Connection& connection, const La
   co_return replies;
 }
 
-asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout, const Commands& read,
-                                 std::size_t keys) {
-  ReadResult result;
-  std::vector<Reply> replies = co_await RunOnMaster(connection, layout, read);
-  const bool answered = !replies.empty() && !replies.back().error();
-  std::vector<StoredState> states(keys);
-  std::vector<StoredState*> places;
-  places.reserve(keys);
-  for (StoredState& state : states) places.push_back(&state);
+asio::awaitable<std::vector<ReadResult>> Read(Connection& connection, const Layout& layout,
+                                              std::span<const EncodedRead* const> reads) {
+  Commands commands;
+  for (const EncodedRead* read : reads) commands.Append(read->commands);
+  std::vector<Reply> replies = co_await RunOnMaster(connection, layout, commands);
   // A read that failed has done nothing.
-  const bool decoded = answered && layout.DecodeRead(std::move(replies.back()), places);
-  if (answered && !decoded) connection.Distrust();
-  if (!decoded) {
-    result.errc = Errc::kTransient;
-  } else {
-    result.states = std::move(states);
+  const std::vector<ReadResult> failed(reads.size(), {.errc = Errc::kTransient, .states = {}});
+  if (replies.empty()) co_return failed;
+  std::vector<ReadResult> results = failed;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (replies[i].error()) continue;
+    std::vector<StoredState> states(reads[i]->keys);
+    std::vector<StoredState*> places;
+    places.reserve(states.size());
+    for (StoredState& state : states) places.push_back(&state);
+    if (!layout.DecodeRead(std::move(replies[i]), places)) {
+      connection.Distrust();
+      co_return failed;
+    }
+    results[i] = {.errc = Errc::kOk, .states = std::move(states)};
   }
-  co_return result;
+  co_return results;
 }
 
 asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& layout,

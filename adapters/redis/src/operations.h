@@ -2,7 +2,9 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,38 +22,49 @@ struct Replication {
   std::chrono::milliseconds timeout{};
 
   void Append(Commands* commands) const;
-  // The number of answers to what Append() adds. The last one shows whether it was reached.
-  [[nodiscard]] std::size_t Answers() const;
+  // `last`: the last answer to what Append() adds.
   [[nodiscard]] bool Reached(const Reply& last) const;
 };
 
 // A batch as it is sent to one server, whole. It does not need the batch any more.
 struct EncodedWrite {
   // `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
-  EncodedWrite(const WriteBatch& batch, const Layout& layout, const Replication& replication,
-               bool note_epoch);
+  EncodedWrite(const WriteBatch& batch, const Layout& layout, bool note_epoch);
 
   Commands commands;
+  std::size_t bytes;
+  bool alone;  // as in the batch
   std::vector<std::uint32_t> items;
   bool fenced;  // The batch has a fence.
   bool notes_epoch;
-  Replication replication;
 };
 
-// Each is one round trip, or two for a read where the first left open who is master.
-// An answer of another shape than the commands': kUnknown.
-[[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
-                                                        const Layout& layout,
-                                                        const EncodedWrite& write);
+// A read as it is sent to one server.
+struct EncodedRead {
+  EncodedRead(const ReadBatch& batch, const Layout& layout);
+
+  Commands commands;
+  std::size_t keys;
+  std::size_t bytes;  // The size of values is a guess.
+  bool alone = false;
+};
+
+// Each is one round trip, or two for reads where the first left open who is master.
+
+// Writes each batch by itself, and waits once for the replication of all. Returns a result for each
+// batch. After an answer of another shape than the commands', all are kUnknown.
+[[nodiscard]] boost::asio::awaitable<std::vector<WriteResult>> Write(
+    Connection& connection, const Layout& layout, const Replication& replication,
+    std::span<const EncodedWrite* const> writes);
 // Runs commands that write nothing on a master. Returns a reply for each command, or no reply if
 // the connection failed or the server is a replica.
 [[nodiscard]] boost::asio::awaitable<std::vector<Reply>> RunOnMaster(Connection& connection,
                                                                      const Layout& layout,
                                                                      const Commands& commands);
 // Reads from a master only. A replica may lag, and then a new owner of the keys would start from an
-// old state.
-[[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Layout& layout,
-                                                      const Commands& read, std::size_t keys);
+// old state. Returns a result for each batch.
+[[nodiscard]] boost::asio::awaitable<std::vector<ReadResult>> Read(
+    Connection& connection, const Layout& layout, std::span<const EncodedRead* const> reads);
 // Fails with kTransient.
 [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection,
                                                              const Layout& layout,

@@ -126,29 +126,24 @@ void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
   }
   if (batch.epoch > redis::Layout::kLargestEpoch) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
-  redis::EncodedWrite write(batch, engine_->layout, engine_->replication,
-                            batch.epoch > engine_->noted_epoch);
-  Start<WriteResult>(engine_, Server::Kind::kWrite, call, {Errc::kTransient, {}},
-                     [epoch = batch.epoch, write = std::move(write)](
-                         Engine& engine, Connection& with) -> asio::awaitable<WriteResult> {
-                       WriteResult result = co_await redis::Write(with, engine.layout, write);
-                       if (result.batch == Errc::kOk) engine.NoteEpoch(epoch);
-                       co_return result;
-                     });
+  if (call->AnswerIfLost()) return;
+  engine_->writes.Submit({batch, engine_->layout, batch.epoch > engine_->noted_epoch},
+                         [call = std::move(call), epoch = batch.epoch,
+                          weak = std::weak_ptr(engine_)](WriteResult result) {
+                           const auto engine = weak.lock();
+                           if (engine != nullptr && result.batch == Errc::kOk)
+                             engine->NoteEpoch(epoch);
+                           call->Answer(std::move(result));
+                         });
 }
 
 void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
   if (batch.keys.empty()) return handler({});
   auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
-  std::vector<const std::string*> keys;
-  for (const std::string& key : batch.keys) keys.push_back(&key);
-  redis::Commands read;
-  engine_->layout.AppendRead(keys, &read);
-  Start<ReadResult>(engine_, Server::Kind::kRead, call, {Errc::kTransient, {}},
-                    [read = std::move(read), count = keys.size()](
-                        Engine& engine, Connection& with) -> asio::awaitable<ReadResult> {
-                      return redis::Read(with, engine.layout, read, count);
-                    });
+  if (call->AnswerIfLost()) return;
+  engine_->reads.Submit({batch, engine_->layout}, [call = std::move(call)](ReadResult result) {
+    call->Answer(std::move(result));
+  });
 }
 
 void RedisStore::NewEpoch(EpochHandler handler) {

@@ -20,9 +20,7 @@ Server::Server(const std::shared_ptr<const RedisOptions>& options, const Target&
   readers_ = make_pool(options->read_connections);
 }
 
-bool Server::Submit(Kind kind, Job job) {
-  return (kind == Kind::kWrite ? writers_ : readers_)->Submit(std::move(job));
-}
+bool Server::Submit(Kind kind, Job job) { return pool(kind)->Submit(std::move(job)); }
 
 void Server::Close() {
   writers_->Close();

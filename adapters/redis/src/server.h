@@ -23,6 +23,9 @@ class Server {
 
   // False: too much waits already, and the job is not run.
   [[nodiscard]] bool Submit(Kind kind, Job job);
+  [[nodiscard]] const std::shared_ptr<Pool>& pool(Kind kind) const {
+    return kind == Kind::kWrite ? writers_ : readers_;
+  }
   // Ends all connections. Jobs that wait are dropped.
   void Close();
 

@@ -36,7 +36,7 @@ namespace stout {
 ///     void Close();                            // for good: ends what is running, too
 ///
 /// Owner: shared; it lives until its coroutines have ended, which Close() ensures.
-/// Threads: Submit() and Close() any; all other members run on the strand.
+/// Threads: Submit() and Close() any; other members are used on the strand.
 /// Errors: a job that throws costs its connection, and is logged.
 template <typename Connection>
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connection>> {
@@ -71,6 +71,9 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
                           });
     return true;
   }
+
+  /// Returns true if one more job could begin now. On the strand.
+  [[nodiscard]] bool HasIdle() const { return at_work_.size() < options_.connections; }
 
   /// Ends all connections. Jobs that wait are dropped.
   void Close() {

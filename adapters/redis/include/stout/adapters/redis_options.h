@@ -50,7 +50,7 @@ struct RedisOptions {
 
   // --- Performance ---------------------------------------------------------------------------
 
-  /// Connections to a server that write, each one batch at a time, opened when needed. 1..1000
+  /// Connections to a server that write, each one round trip at a time, opened when needed. 1..1000
   std::size_t connections = 2;
   /// Connections to a server that read, of their own: a large batch holds up no reads. 1..1000
   std::size_t read_connections = 2;

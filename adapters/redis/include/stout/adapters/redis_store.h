@@ -17,9 +17,9 @@ namespace stout {
 ///
 ///     redis://app:secret@cache.example:6379/0?connections=2
 ///
-/// A batch is one round trip and atomic. RedisMode::kVersioned uses a script that compares stamps
-/// and the fence of the batch's scope. kPlain uses MSET and DEL. docs/STORES.md describes the
-/// layout of keys and states in the server, and the guarantees of `wait`.
+/// A batch is atomic. RedisMode::kVersioned uses a script that compares stamps and the fence of the
+/// batch's scope. kPlain uses MSET and DEL. docs/STORES.md describes the layout of keys and states
+/// in the server, and the guarantees of `wait`.
 ///
 /// Durability depends on the server's settings: `appendonly yes` with `appendfsync always`, or
 /// `wait` if the server has WAITAOF; and no eviction of keys. They are checked when the store

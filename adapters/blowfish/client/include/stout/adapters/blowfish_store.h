@@ -31,8 +31,8 @@ namespace stout {
 ///
 /// Each shard of the server is a lane: PartitionOf(key) is XXH3_64bits(key) modulo the number of
 /// shards, as in the server. Each lane has connections of its own, so a slow shard delays no other.
-/// A batch of one shard is one round trip and atomic. A batch of several shards, which no lane
-/// sends, is split and is atomic in each. docs/STORES.md describes the set-up of a server.
+/// A batch of one shard is atomic. A batch of several shards, which no lane sends, is split and is
+/// atomic in each. docs/STORES.md describes the set-up of a server.
 ///
 /// The store asks for the number of shards when it opens and whenever it connects. A server that
 /// comes back with another number is not written to. Calls are kTransient, and the log has the
@@ -79,7 +79,8 @@ class BlowfishStore final : public Store {
 
     // --- Performance -------------------------------------------------------------------------
 
-    /// Connections to a shard that write, each one batch at a time, opened when needed. 1..1000
+    /// Connections to a shard that write, each one round trip at a time, opened when needed.
+    /// 1..1000
     std::size_t connections = 2;
     /// Connections to a shard that read, of their own: a large batch holds up no reads. As many to
     /// the server serve searches. 1..1000
