@@ -187,10 +187,7 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   }
   const auto version = only_writes() ? clock_->Next(CoarseNow()) : set_.NextVersion();
   if (!version) return false;
-  const bool by_itself = request == OwnerWorld::kNobody && !key.starts_with(kInternalKeys);
-  const auto shown = shown_.find(key);
-  if (by_itself && shown != shown_.end() && shown->second != value) world_.OnChangedByItself(key);
-  Show(key, value);
+  if (request != OwnerWorld::kNobody) Show(key, value);
   memory_[key] = std::move(value);
   ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
     members_[m].engine->MarkDirty({0, key}, 10, *version, Now());
@@ -200,6 +197,20 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
       options_.mistake != Mistake::kSettleOverChange || request == OwnerWorld::kNobody;
   if (told) reads_.OnMarked(key);
   return true;
+}
+
+// What the range has shown changes only by its clients.
+void Owner::ShowFound(const std::string& key, const std::optional<std::string>& value) {
+  const auto shown = shown_.find(key);
+  if (shown != shown_.end() && shown->second != value) world_.OnChangedByItself(key);
+  Show(key, value);
+}
+
+// An owner that another one has followed may find what that one wrote. It does not show it, because
+// its repair is fenced.
+void Owner::ShowRepaired(const std::string& key, const StoredState& state) {
+  if (state.stamp.epoch > epoch()) return;
+  ShowFound(key, state.found ? std::optional(state.value) : std::nullopt);
 }
 
 // In mode ec, the newer state of a member that was away may win later.
@@ -261,7 +272,9 @@ bool Owner::Turn() {
     world_.OnRepair();
     std::optional<std::string> value;
     if (repair.state.found) value = repair.state.value;
-    if (!Change(OwnerWorld::kNobody, repair.key, std::move(value))) {
+    if (Change(OwnerWorld::kNobody, repair.key, std::move(value))) {
+      ShowRepaired(repair.key, repair.state);
+    } else {
       reads_.OnRepairRefused(repair.key, Errc::kPushedBack);
     }
   }
@@ -290,9 +303,7 @@ void Owner::OnRead(const reads::Done& done) {
     if (done.state.found) value = done.state.value;
     if (only_writes() && !IsDirty(request.key)) memory_.erase(request.key);
     memory_.try_emplace(request.key, value);
-    const auto shown = shown_.find(request.key);
-    if (shown != shown_.end() && shown->second != value) world_.OnChangedByItself(request.key);
-    Show(request.key, value);
+    ShowFound(request.key, value);
     End(request.id, Ending::kDone, std::move(value));
   }
 }

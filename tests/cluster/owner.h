@@ -139,6 +139,8 @@ class Owner final : private StateSource, public std::enable_shared_from_this<Own
   void CheckNotMissed(const Reading& reading, Stamp shown);
   bool Change(std::size_t request, const std::string& key, std::optional<std::string> value,
               MemberMask members = 0);
+  void ShowFound(const std::string& key, const std::optional<std::string>& value);
+  void ShowRepaired(const std::string& key, const StoredState& state);
   void Show(const std::string& key, const std::optional<std::string>& value);
   void Ask(const Request& request, const Need& need);
   void End(std::size_t id, Ending ending, std::optional<std::string> value);

@@ -157,6 +157,7 @@ void Owner::Do(const range::Change& change) {
     value = EncodeMark(mark);
   }
   const bool changed = Change(OwnerWorld::kNobody, change.key, std::move(value), members);
+  if (changed && !change.key.starts_with(kInternalKeys)) ShowRepaired(change.key, change.state);
   keeper_->OnChanged(change.attempt, changed ? Errc::kOk : Errc::kPushedBack, Now());
 }
 

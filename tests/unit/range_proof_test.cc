@@ -185,7 +185,8 @@ TEST_CASE("a member that cannot list its keys leaves", "[keeper]") {
 
 /// Two of three members are in. The first one's scan is not answered yet.
 struct Sweeping : Range {
-  explicit Sweeping(std::vector<std::string> wanted) : Range(2) {
+  explicit Sweeping(std::vector<std::string> wanted, RangeKeeperOptions options = Options())
+      : Range(Record(2), std::move(options)) {
     keeper.Want(std::move(wanted), now);
     keeper.Start(now);
     for (int m = 0; m < 2; ++m) AnswerFence();
@@ -203,6 +204,29 @@ struct Sweeping : Range {
     Pass(0s);
   }
 };
+
+TEST_CASE("a sweep rests as long as each scan took, but not for ever", "[keeper]") {
+  RangeKeeperOptions options = Range::Options();
+  options.tombstone_ttl = 80s;  // it rests for 10 s
+  Sweeping range({"d0", "d1"}, options);
+  const auto scanned = [&](Duration took) {
+    const auto scan = range.Next<range::Scan>();
+    range.now += took;
+    range.keeper.OnScanned(scan.attempt, {Errc::kOk, {}, "more"}, range.now);
+  };
+  scanned(30ms);
+  range.Pass(29ms);
+  CHECK(range.Quiet());
+  range.Pass(1ms);
+  scanned(5s);
+  range.Pass(1999ms);
+  CHECK(range.Quiet());
+  range.Pass(1ms);
+  scanned(0ms);
+  scanned(3s);
+  scanned(3s);
+  (void)range.Next<range::Scan>();
+}
 
 TEST_CASE("members stay although a sweep fails because of a key or a right", "[keeper]") {
   Sweeping range({"d0", "d1", "d2"});

@@ -168,7 +168,8 @@ std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {
 void RangeKeeper::StartSweep(TimePoint now) {
   job_ = Job::kSweep;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
-  walk_->Sweep(failed_sweeps_, now);
+  const TimePoint from = record_.merged != TimePoint{} ? record_.merged : now;
+  walk_->Sweep(failed_sweeps_, SaturatingAdd(from, options_.tombstone_ttl / 8), now);
 }
 
 void RangeKeeper::StartFill(MemberIndex target) {

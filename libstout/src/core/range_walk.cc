@@ -12,7 +12,7 @@
 namespace stout::internal {
 namespace {
 
-// The pause has a limit, because a copy seems to take long if the process is stopped meanwhile.
+// A pause has a limit, because a call seems to take long if the process is stopped meanwhile.
 constexpr Duration kLongestRest = std::chrono::seconds(2);
 
 // Returns true if a repeated call would fail in the same way.
@@ -35,7 +35,8 @@ void RangeWalk::Fill(FillOrder order, TimePoint now) {
   Begin({{order.source, Role::kSource}, {order.target, Role::kTarget}}, now);
 }
 
-void RangeWalk::Sweep(std::size_t failed, TimePoint now) {
+void RangeWalk::Sweep(std::size_t failed, TimePoint rests_until, TimePoint now) {
+  rests_until_ = rests_until;
   std::vector<Pass> passes;
   ForEachMember(set_.readers(), [&](MemberIndex m) { passes.push_back({m, Role::kSwept}); });
   const auto shift = static_cast<std::ptrdiff_t>(failed % passes.size());
@@ -79,6 +80,7 @@ range::Attempt RangeWalk::Call(MemberIndex member, TimePoint now) {
 
 void RangeWalk::SendScan(TimePoint now) {
   const MemberIndex member = passes_.back().member;
+  scan_began_ = now;
   actions_.push_back(
       range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, scans_values()}});
 }
@@ -112,7 +114,16 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
   }
   cursor_ = result.cursor;
   if (cursor_->empty()) cursor_.reset();
-  NextPage(now);
+  const bool rests = cursor_ && now < rests_until_;
+  const Duration pause = rests ? options_.scan_rest * (now - scan_began_) : Duration::zero();
+  Rest(pause, &RangeWalk::NextPage, now);
+}
+
+// Requests use the same stores.
+void RangeWalk::Rest(Duration pause, Step next, TimePoint now) {
+  if (pause <= Duration::zero()) return (this->*next)(now);
+  retry_ = next;
+  due_ = SaturatingAdd(now, std::min(pause, kLongestRest));
 }
 
 // Chooses the keys that must be settled, once enough are found.
@@ -362,8 +373,7 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
     copies_bytes_ -= copied->key.size() + copied->value.size();
   }
   copies_.erase(copies_.begin(), end);
-  retry_ = &RangeWalk::NextStep;
-  due_ = SaturatingAdd(now, std::min<Duration>(options_.rest * (now - copy_began_), kLongestRest));
+  Rest(options_.rest * (now - copy_began_), &RangeWalk::NextStep, now);
 }
 
 void RangeWalk::OnMembersChanged(TimePoint now) {

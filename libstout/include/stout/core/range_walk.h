@@ -25,6 +25,9 @@ struct WalkOptions {
   /// The pause after a copy, as a multiple of the time that the copy took. Chosen by `bench members
   /// fill`: with 6 the rate of a fill is too low, with 1 the p99 of requests is higher.
   int rest = 4;
+  /// The same after a scan of a sweep. With 0, requests wait longer after a take-over: see `bench
+  /// members takeover`.
+  int scan_rest = 1;
   Duration retry = std::chrono::milliseconds(100);  ///< before a failed call is repeated; > 0
   /// A walk fails after this number of permanent errors: a key or a store is damaged. >= 1
   int final_tries = 20;
@@ -54,7 +57,8 @@ struct WalkOptions {
 /// on a busy store, because a copy takes longer there.
 ///
 /// Sweep: it settles each unsettled state of each member that is in or a source. At the end every
-/// state is settled.
+/// state is settled. It pauses between scans, but only for some time, because it must end before
+/// stores forget deletes.
 ///
 /// Merge, of a shared range: for each two members, it scans the stamps of the first and reads the
 /// same keys at the second. A state that is newer at the first goes to the second with its own
@@ -94,7 +98,8 @@ class RangeWalk {
   void Fill(FillOrder order, TimePoint now);
   /// `failed`: the number of failed sweeps before this one. Each sweep begins at another member, so
   /// that a corrupt member is noticed even if it would be the last.
-  void Sweep(std::size_t failed, TimePoint now);
+  /// It pauses until `rests_until`.
+  void Sweep(std::size_t failed, TimePoint rests_until, TimePoint now);
   /// Merges these members, whose stores must have what they had. Two at least. Leaves out states
   /// with stamps up to `newer_than`.
   void Merge(MemberMask members, const Stamp& newer_than, TimePoint now);
@@ -169,6 +174,7 @@ class RangeWalk {
   void SendCopy(TimePoint now);
   range::Attempt Call(MemberIndex member, TimePoint now);
   [[nodiscard]] bool Succeeded(Errc errc, Step step, TimePoint now);
+  void Rest(Duration pause, Step next, TimePoint now);
 
   const WalkOptions options_;
   const ReplicaSet& set_;
@@ -184,10 +190,11 @@ class RangeWalk {
   Stamp newer_than_;           // in a merge
   Stamp newest_;               // that a scan has found
   Version since_ = 0;
-  bool target_is_new_ = true;          // all keys of it scanned so far changed after since_
-  std::vector<Pass> passes_;           // the present one is the last
-  std::optional<std::string> cursor_;  // of the next scan; nullopt: the member is scanned
-  std::deque<ScannedKey> found_;       // in no page yet
+  bool target_is_new_ = true;                 // all keys of it scanned so far changed after since_
+  TimePoint rests_until_ = TimePoint::min();  // a sweep
+  std::vector<Pass> passes_;                  // the present one is the last
+  std::optional<std::string> cursor_;         // of the next scan; nullopt: the member is scanned
+  std::deque<ScannedKey> found_;              // in no page yet
   std::size_t found_bytes_ = 0;
   bool found_any_ = false;  // by the present pass
   std::vector<Item> page_;
@@ -203,7 +210,8 @@ class RangeWalk {
   std::size_t copies_bytes_ = 0;
   std::size_t copy_items_ = SIZE_MAX;  // limit of the next copy
   std::optional<WriteItem> last_;
-  TimePoint copy_began_{};      // of the newest copy
+  TimePoint scan_began_{};      // the newest scan
+  TimePoint copy_began_{};      // the newest copy
   std::size_t copying_ = 0;     // number of items of copies_, from its start, in the copy under way
   range::Attempt attempt_ = 0;  // the call under way; 0: none
   int failed_calls_ = 0;        // in a row, with permanent errors
