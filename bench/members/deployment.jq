@@ -1,5 +1,5 @@
-# What the parts stall, transition and fill measured, and their tables; needs -L of this directory
-# and of ../stores.
+# What the parts stall, takeover, transition and fill measured, and their tables; needs -L of this
+# directory and of ../stores.
 include "members";
 include "tables";
 
@@ -76,3 +76,24 @@ def fill_tables:
          (.before | in_ms), (.two | in_ms), (.during | in_ms), (.after | in_ms),
          "**\(.p99_times | short)**", "2"]]
    | markdown);
+
+# Seconds without an answer are left out.
+def takeovers($keys; $rate):
+  {keys: $keys, rate_per_s: $rate, runs: map(
+    .time as $time
+    | {kind, run, refused,
+       seconds: ([.lines[] | select(.[2] > 0)
+                  | {second: (.[0] - $time | floor), p50: .[2], p99: .[3]}]
+                 | group_by(.second)
+                 | map({second: .[0].second, p50_us: (map(.p50) | add / length),
+                        p99_us: (map(.p99) | max)}))})};
+
+def takeover_tables:
+  . as $all
+  | ([["second after the kill", "RocksDB: p50 in ms", "worst p99", "Redis: p50 in ms", "worst p99"]]
+     + [range(-2; [$all.runs[].seconds[].second] | max) as $second
+        | ["\($second)"]
+          + [("rocksdb", "redis") as $kind | ("p50_us", "p99_us") as $which
+             | [$all.runs[] | select(.kind == $kind) | .seconds[] | select(.second == $second) | .[$which]]
+             | if length == 0 then "none" else middle / 1000 | short end]]
+     | markdown);

@@ -6,6 +6,7 @@
 #   redis       three Redis behind a stout-node, beside a Redis with two replicas and SET with WAIT 2
 #   stall       how long writes wait after one of three nodes fails
 #   transition  the rate of writes while the mode changes
+#   takeover    gets of keys that new owners do not have in memory, after a node was killed
 #   fill        a new member is filled with 1,000,000 states while clients write
 #   reads       gets from three blowfish-servers: one has no memory for layers; all are equal; one has
 #               little of a processor
@@ -30,12 +31,12 @@ while (($#)); do
     --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
     rocksdb | redis) parts+=("$1") results=$bin/../members ;;
-    stall | transition | fill | reads | steps) parts+=("$1") ;;
+    stall | transition | takeover | fill | reads | steps) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(rocksdb redis stall transition fill reads)
+((${#parts[@]})) || parts=(rocksdb redis stall transition takeover fill reads)
 for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-{bench,reads,steps},blowfish-{server,load},shard-data}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
@@ -49,7 +50,7 @@ database=''
 source "$here/../rounds.sh"
 # shellcheck source=/dev/null
 source "$here/../node/servers.sh"
-for part in deployment stall transition fill reads steps; do
+for part in deployment stall transition takeover fill reads steps; do
   # shellcheck source=/dev/null
   source "$here/$part.sh"
 done
