@@ -86,7 +86,7 @@ start_front() {
 
 all_in() { # PORT MEMBERS
   redis-cli -p "$1" STOUT.STATUS |
-    jq -e --argjson members "$2" '[.ranges[0].members[] | select(.state == "in")] | length == $members' \
+    jq -e --argjson members "$2" '[.ranges[0].members[]? | select(.state == "in")] | length == $members' \
       >/dev/null
 }
 
