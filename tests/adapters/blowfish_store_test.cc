@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "remote_store_fixture.h"
-#include "scripted_resp_server.h"
+#include "scripted_blowfish.h"
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/log_capture.h"
@@ -32,38 +32,7 @@ using Answer = ScriptedRespServer::Answer;
 using Script = ScriptedRespServer::Script;
 
 const WriteResult kDone{};
-constexpr std::string_view kOk = "*2\r\n:0\r\n+OK\r\n";
 constexpr std::string_view kFenced = "*2\r\n:0\r\n+FENCED\r\n";
-
-std::string Bulk(const std::string& bytes) {
-  return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
-}
-
-// To SCHEMA.
-const Answer kCannotSearch{"-ERR unknown command 'SCHEMA'\r\n"};
-
-// To STOUT.SHARDS, as a server of RESP2 has it.
-std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1) {
-  const auto field = [](const std::string& name, int value) {
-    return Bulk(name) + ":" + std::to_string(value) + "\r\n";
-  };
-  return "*10\r\n" + field("version", version) + field("shards", shards) +
-         field("max-batch-items", items) + field("max-batch-bytes", bytes) +
-         field("tombstone-ms", 3'600'000);
-}
-
-// A server of this number of shards, without searches, with a fixed answer to everything else.
-Script Shards(int shards, Script others) {
-  return [shards, others = std::move(others)](const Command& command) {
-    if (command[0] == "STOUT.SHARDS") return Answer{Facts(shards)};
-    if (command[0] == "SCHEMA") return kCannotSearch;
-    return others(command);
-  };
-}
-Script Shards(int shards, std::string_view answer, bool close = false) {
-  return Shards(shards,
-                [answer = Answer{std::string(answer), close}](const Command&) { return answer; });
-}
 
 class BlowfishTest : public StoreOpener {
  protected:

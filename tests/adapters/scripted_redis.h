@@ -15,6 +15,7 @@ struct RedisAnswers {
   std::string epoch = ":7\r\n";
   std::string read = "*1\r\n$-1\r\n";
   std::string mset = "+OK\r\n";
+  std::string wait = ":1\r\n";
   std::string slots = "-ERR This instance has cluster support disabled\r\n";
 };
 
@@ -33,6 +34,7 @@ inline ScriptedRespServer::Script RedisScript(RedisAnswers answers) {
     if (name == "INCR") return Answer{answers.epoch};
     if (name == "MGET") return Answer{answers.read};
     if (name == "MSET") return Answer{answers.mset};
+    if (name == "WAIT") return Answer{answers.wait};
     if (name == "DEL") return Answer{":0\r\n"};
     if (name == "INFO") return Answer{"$16\r\n#\r\nrole:master\r\n\r\n"};
     if (name == "CONFIG") return Answer{"*0\r\n"};

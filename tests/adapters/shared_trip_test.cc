@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "remote_store_fixture.h"
+#include "scripted_blowfish.h"
 #include "scripted_redis.h"
 #include "tests/support/catch.h"
 
@@ -24,20 +25,28 @@ const WriteResult kUnknown{Errc::kUnknown, {}};
 class SharedTripTest : public StoreOpener {
  protected:
   std::unique_ptr<Store> Open(const std::string& scheme, const std::string& options = {}) {
+    if (scheme == "blowfish") server_.Follow(Shards(1, kOk));
     return OpenUrl(scheme + "://127.0.0.1:" + std::to_string(server_.port()) +
                    "?connections=1&read_connections=1" + options);
   }
   // From now on, no command gets an answer.
   void Hold() {
+    known_ = server_.commands().size();
     server_.Follow([](const Command&) { return Answer{}; });
+  }
+  // A store that has written, so that it is connected and has noted its epoch. Its server is held.
+  std::unique_ptr<Store> OpenHeld(const std::string& scheme, const std::string& options = {}) {
+    auto store = Open(scheme, options);
+    REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
+    Hold();
+    return store;
   }
   // Waits until it has received `count` more commands.
   [[nodiscard]] bool Receives(std::size_t count) {
     known_ += count;
     return Eventually([&] { return server_.commands().size() >= known_; });
   }
-  void Settle() { known_ = server_.commands().size(); }
-  [[nodiscard]] std::size_t Known() const { return known_; }
+  [[nodiscard]] std::size_t received() const { return known_; }
   std::future<WriteResult> Write(Store& store, std::vector<WriteItem> items, Epoch epoch = 1) {
     return Write(store, Batch(epoch, std::move(items)));
   }
@@ -57,25 +66,9 @@ class SharedTripTest : public StoreOpener {
     return promise->get_future();
   }
 
-  ScriptedRespServer server_{Usual};
+  ScriptedRespServer server_{RedisScript({})};
 
  private:
-  static Answer Usual(const Command& command) {
-    const auto bulk = [](const std::string& text) {
-      return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
-    };
-    if (command[0] == "STOUT.SHARDS")
-      return {"*10\r\n" + bulk("version") + ":1\r\n" + bulk("shards") + ":1\r\n" +
-              bulk("max-batch-items") + ":100\r\n" + bulk("max-batch-bytes") + ":1000\r\n" +
-              bulk("tombstone-ms") + ":3600000\r\n"};
-    if (command[0] == "SCHEMA") return {"-ERR unknown command 'SCHEMA'\r\n"};
-    if (command[0] == "STOUT.WRITE") return {"*2\r\n:0\r\n+OK\r\n"};
-    if (command[0] == "WAIT") return {":1\r\n"};
-    if (command[0] == "INFO")
-      return {bulk("# Replication\r\nrole:master\r\nconnected_slaves:1\r\n")};
-    return RedisScript({})(command);
-  }
-
   std::size_t known_ = 0;
   std::vector<std::unique_ptr<WriteBatch>> batches_;
   std::vector<std::unique_ptr<ReadBatch>> reads_;
@@ -85,10 +78,7 @@ class SharedTripTest : public StoreOpener {
 
 TEST_CASE_METHOD(SharedTripTest, "redis: writes of one round trip have their own results",
                  "[redis]") {
-  const auto store = Open("redis");
-  REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
-  Settle();
-  Hold();
+  const auto store = OpenHeld("redis");
   auto first = Write(*store, {Put("k", "v", 2)});
   REQUIRE(Receives(1));
   auto second = Write(*store, {Put("l", "v", 3)}, 2);  // with an epoch to note
@@ -126,10 +116,7 @@ TEST_CASE_METHOD(SharedTripTest, "redis: writes of one round trip have their own
 
 TEST_CASE_METHOD(SharedTripTest, "redis: plain batches of one round trip have their own replies",
                  "[redis]") {
-  const auto store = Open("redis", "&mode=plain");
-  REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
-  Settle();
-  Hold();
+  const auto store = OpenHeld("redis", "&mode=plain");
   auto first = Write(*store, {Put("k", "v", 2)});
   REQUIRE(Receives(1));
   auto second = Write(*store, {Put("l", "v", 3), Delete("m", 4)});  // MULTI MSET DEL EXEC
@@ -144,10 +131,7 @@ TEST_CASE_METHOD(SharedTripTest, "redis: plain batches of one round trip have th
 
 TEST_CASE_METHOD(SharedTripTest, "redis: writes of one round trip wait once for replicas",
                  "[redis]") {
-  const auto store = Open("redis", "&wait=1");
-  REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
-  Settle();
-  Hold();
+  const auto store = OpenHeld("redis", "&wait=1");
   auto first = Write(*store, {Put("k", "v", 2)});
   REQUIRE(Receives(2));
   auto second = Write(*store, {Put("l", "v", 3)});
@@ -172,7 +156,6 @@ TEST_CASE_METHOD(SharedTripTest, "redis: reads of one round trip ask once for th
                  "[redis]") {
   const auto store = Open("redis");
   REQUIRE(ReadNow(*store, {"first"}).errc == Errc::kOk);
-  Settle();
   Hold();
   auto first = Read(*store, "k");
   REQUIRE(Receives(2));
@@ -200,10 +183,7 @@ TEST_CASE_METHOD(SharedTripTest, "redis: reads of one round trip ask once for th
 
 TEST_CASE_METHOD(SharedTripTest, "blowfish: writes of one round trip have their own results",
                  "[blowfish]") {
-  const auto store = Open("blowfish");
-  REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
-  Settle();
-  Hold();
+  const auto store = OpenHeld("blowfish");
   auto first = Write(*store, {Put("k", "v", 2)});
   REQUIRE(Receives(1));
   auto second = Write(*store, {Put("l", "v", 3)});
@@ -237,10 +217,7 @@ TEST_CASE_METHOD(SharedTripTest, "a batch that is measured has a round trip of i
                  "[redis][blowfish]") {
   const bool redis = GENERATE(true, false);
   const std::string written = redis ? "*0\r\n" : "*2\r\n:0\r\n+OK\r\n";
-  const auto store = Open(redis ? "redis" : "blowfish");
-  REQUIRE(WriteNow(*store, Batch(1, {Put("first", "v", 1)})) == kWritten);
-  Settle();
-  Hold();
+  const auto store = OpenHeld(redis ? "redis" : "blowfish");
   auto first = Write(*store, {Put("k", "v", 2)});
   REQUIRE(Receives(1));
   WriteBatch measured = Batch(1, {Put("l", "v", 3)});
@@ -252,7 +229,7 @@ TEST_CASE_METHOD(SharedTripTest, "a batch that is measured has a round trip of i
     CHECK(each->get() == kWritten);
     const bool last = each == &third;
     REQUIRE(Receives(last ? 0 : 1));
-    CHECK(server_.commands().size() == Known());
+    CHECK(server_.commands().size() == received());
   }
 }
 

@@ -199,7 +199,7 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   return true;
 }
 
-// What the range has shown changes only by its clients.
+// Only clients may change what the range has shown.
 void Owner::ShowFound(const std::string& key, const std::optional<std::string>& value) {
   const auto shown = shown_.find(key);
   if (shown != shown_.end() && shown->second != value) world_.OnChangedByItself(key);

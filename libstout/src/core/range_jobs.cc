@@ -168,6 +168,7 @@ std::optional<MemberIndex> RangeKeeper::NextToFill(TimePoint now) {
 void RangeKeeper::StartSweep(TimePoint now) {
   job_ = Job::kSweep;
   walk_.emplace(options_.walk, set_, actions_, last_attempt_);
+  // The wait for members of a shared epoch counts from the last merge: see ReadAwaited.
   const TimePoint from = record_.merged != TimePoint{} ? record_.merged : now;
   walk_->Sweep(failed_sweeps_, SaturatingAdd(from, options_.tombstone_ttl / 8), now);
 }

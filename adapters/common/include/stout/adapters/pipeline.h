@@ -29,10 +29,11 @@ namespace stout {
 ///     bool alone;         // its round trip must have no other requests
 ///
 /// Owner: refers to the pool, which may be used for other calls as well.
-/// Threads: Submit() any. Handlers run on the pool's strand, or in any Submit() if the pool
-/// refuses. Errors: a request that was not sent gets the answer `not_sent`. If `run` throws, the
-/// answer is
-///   `unknown`. If a handler throws, the other handlers run nevertheless.
+/// Threads: Submit() any. Handlers run on the pool's strand, or in a Submit() that the pool
+/// refuses.
+///
+/// Errors: a request that was not sent gets the answer `not_sent`. If `run` throws, the answer is
+/// `unknown`. If a handler throws, the other handlers run nevertheless.
 template <typename Connection, typename Request, typename Answer>
 class Pipeline {
  public:
