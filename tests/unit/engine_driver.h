@@ -146,6 +146,11 @@ inline WriteBatch Batch(BatchId id, std::vector<WriteItem> items, LaneId lane = 
           .items = std::move(items),
           .bytes = bytes};
 }
+
+inline WriteBatch Alone(WriteBatch batch) {
+  batch.alone = true;
+  return batch;
+}
 inline WriteItem Put(std::string key, std::string value, Version version) {
   return {.key = std::move(key), .value = std::move(value), .version = version};
 }

@@ -37,12 +37,12 @@ TEST_CASE("at most one write of a key is in flight", "[lane]") {
   EngineDriver server(WithQuickRetries(Unbatched{}));
   server.Put("k", "v1");
   const Effects first = server.Poll();
-  REQUIRE(first.writes == Writes{Batch(1, {Put("k", "v1", 1)})});
+  REQUIRE(first.writes == Writes{Alone(Batch(1, {Put("k", "v1", 1)}))});
   server.Put("k", "v2");
   server.Put("other", "w");
   const Effects second = server.Poll();
-  CHECK(second.writes == Writes{Batch(2, {Put("other", "w", 3)})});
-  CHECK(server.Done(first.writes[0]).writes == Writes{Batch(3, {Put("k", "v2", 2)})});
+  CHECK(second.writes == Writes{Alone(Batch(2, {Put("other", "w", 3)}))});
+  CHECK(server.Done(first.writes[0]).writes == Writes{Alone(Batch(3, {Put("k", "v2", 2)}))});
 }
 
 TEST_CASE("a finished write does not erase a newer change", "[lane]") {
@@ -78,7 +78,8 @@ TEST_CASE("unbatched sends each key by itself", "[lane]") {
   EngineDriver server(WithQuickRetries(Unbatched{}));
   server.Put("a", "1");
   server.Put("b", "2");
-  CHECK(server.Poll().writes == Writes{Batch(1, {Put("a", "1", 1)}), Batch(2, {Put("b", "2", 2)})});
+  CHECK(server.Poll().writes ==
+        Writes{Alone(Batch(1, {Put("a", "1", 1)})), Alone(Batch(2, {Put("b", "2", 2)}))});
 }
 
 TEST_CASE("natural sends all waiting changes when its batch is done", "[lane]") {

@@ -180,9 +180,8 @@ TEST_CASE("a probe and the rest of its batch go in the same instant, beyond the 
   server.now += 2ms;
   server.Put("c", "3");
   const Writes sent = server.Poll().writes;
-  WriteBatch probe = Batch(1, {Put("a", "1", 1)});
-  WriteBatch rest = Batch(2, {Put("b", "2", 2), Put("c", "3", 3)});
-  probe.alone = rest.alone = true;
+  const WriteBatch probe = Alone(Batch(1, {Put("a", "1", 1)}));
+  const WriteBatch rest = Alone(Batch(2, {Put("b", "2", 2), Put("c", "3", 3)}));
   CHECK(sent == Writes{probe, rest});
 
   server.now += 5ms;

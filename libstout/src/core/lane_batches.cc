@@ -138,7 +138,7 @@ void Lane::Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration 
   const double mean = sum / static_cast<double>(attempt.items.size());
   batch.id = attempt.id = ++last_batch_;
   batch.all_or_nothing = options_.prefix_ordering;
-  batch.alone = part != BatchPart::kWhole;
+  batch.alone = part != BatchPart::kWhole || decision_.max_items == 1;
   attempts_.push_back(std::move(attempt));
   // The sample is filled in place, because a copy would cost a tenth of a small batch.
   BatchSample& sample = attempts_.back().sample;

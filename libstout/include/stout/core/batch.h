@@ -42,7 +42,8 @@ struct WriteBatch {
   /// Prefix ordering: the items that the store does not refuse become durable together, or none
   /// does.
   bool all_or_nothing = false;
-  /// The policy measures the time of this batch: do not send it together with others.
+  /// Do not send it together with other batches: the policy measures its time, or chose batches of
+  /// one change.
   bool alone = false;
 
   bool operator==(const WriteBatch&) const = default;
