@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <string>
 #include <thread>
@@ -14,37 +15,73 @@ namespace {
 
 using rocksdb_store::KeyLocks;
 
-std::vector<WriteItem> Items(const std::vector<std::string>& keys) {
-  std::vector<WriteItem> items;
-  for (const std::string& key : keys) items.push_back(Put(key, "", 1));
-  return items;
+WriteBatch OfKeys(const std::vector<std::string>& keys) {
+  WriteBatch batch;
+  for (const std::string& key : keys) batch.items.push_back(Put(key, "", 1));
+  return batch;
 }
+
+// Holds the keys of one batch.
+class Guard {
+ public:
+  Guard(KeyLocks& locks, const WriteBatch& batch) : batches_{&batch}, guard_(locks, batches_) {}
+
+ private:
+  const std::array<const WriteBatch*, 1> batches_;
+  const KeyLocks::Guard guard_;
+};
 
 TEST_CASE("batches with no key in common do not wait for each other", "[key_locks]") {
   KeyLocks locks;
-  const auto some = Items({"a", "b"});
-  const auto others = Items({"c", "d", ""});
-  const KeyLocks::Guard first(locks, some);
-  const KeyLocks::Guard second(locks, others);
+  const auto some = OfKeys({"a", "b"});
+  const auto others = OfKeys({"c", "d", ""});
+  const Guard first(locks, some);
+  const Guard second(locks, others);
   SUCCEED("both are held by one thread");
 }
 
-TEST_CASE("a batch waits for each of its keys, and takes none before", "[key_locks]") {
+TEST_CASE("a group ends before a batch that has a key of an earlier one", "[key_locks]") {
   KeyLocks locks;
-  const auto held = Items({"a", "b"});
-  const auto overlapping = Items({"b", "c"});
-  const auto free = Items({"c"});
+  const WriteBatch ab = OfKeys({"a", "b"});
+  const WriteBatch c = OfKeys({"c"});
+  const WriteBatch db = OfKeys({"d", "b"});
+  const WriteBatch e = OfKeys({"e"});
+  const std::array<const WriteBatch*, 4> batches{&ab, &c, &db, &e};
   std::atomic<bool> released = false;
   std::atomic<bool> too_soon = false;
   std::thread waiter;
   {
-    const KeyLocks::Guard guard(locks, held);
+    const KeyLocks::Guard group(locks, batches);
+    REQUIRE(group.batches().size() == 2);
+    const WriteBatch de = OfKeys({"d", "e"});
+    const Guard free(locks, de);  // d and e are not taken
     waiter = std::thread([&] {
-      const KeyLocks::Guard guard(locks, overlapping);
+      const Guard waits(locks, c);
+      too_soon = !released;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    released = true;
+  }
+  waiter.join();
+  CHECK_FALSE(too_soon);
+}
+
+TEST_CASE("a batch waits for each of its keys, and takes none before", "[key_locks]") {
+  KeyLocks locks;
+  const auto held = OfKeys({"a", "b"});
+  const auto overlapping = OfKeys({"b", "c"});
+  const auto free = OfKeys({"c"});
+  std::atomic<bool> released = false;
+  std::atomic<bool> too_soon = false;
+  std::thread waiter;
+  {
+    const Guard guard(locks, held);
+    waiter = std::thread([&] {
+      const Guard guard(locks, overlapping);
       too_soon = !released;
     });
     // "c" is not taken, in any order of the threads.
-    const KeyLocks::Guard other(locks, free);
+    const Guard other(locks, free);
     released = true;
   }
   waiter.join();
@@ -66,9 +103,9 @@ TEST_CASE("a key is held by one batch at a time", "[key_locks]") {
       for (std::size_t k = 0; k < kKeys; ++k) {
         if (random() % 3 == 0) keys.push_back(k);
       }
-      std::vector<WriteItem> items;
-      for (const std::size_t k : keys) items.push_back(Put(std::to_string(k), "", 1));
-      const KeyLocks::Guard guard(locks, items);
+      WriteBatch batch;
+      for (const std::size_t k : keys) batch.items.push_back(Put(std::to_string(k), "", 1));
+      const Guard guard(locks, batch);
       for (const std::size_t k : keys) ++counters[k];
       expected += static_cast<int>(keys.size());
     }

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <latch>
 
+#include "rocksdb_test_support.h"
 #include "slow_log.h"
 #include "status_log.h"
 #include "store_test_support.h"
@@ -26,13 +27,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using Catch::Contains;
-
-std::unique_ptr<RocksDbStore> OpenOrThrow(const RocksDbOptions& options) {
-  Diagnostics why;
-  auto store = RocksDbStore::Open(options, &why);
-  if (!store) throw std::runtime_error(why.message);
-  return *std::move(store);
-}
 
 // Opens and expects to fail.
 struct Failure {
@@ -249,37 +243,6 @@ TEST_CASE("a read is told of the reads that wait behind it", "[rocksdb]") {
   store.reset();
   CHECK(queues == std::vector<std::size_t>{2, 1, 0});
 }
-
-// Flips a bit in the first data block of each table file.
-void DamageTables(const std::string& path) {
-  for (const auto& entry : std::filesystem::directory_iterator(path)) {
-    if (entry.path().extension() != ".sst") continue;
-    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
-    const int byte = file.get();
-    file.seekp(0);
-    file.put(static_cast<char>(byte ^ 1));
-  }
-}
-
-// Stands for a disk that fails: no file of this process may grow beyond `bytes`.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_limit_);
-    const rlimit limit{bytes, old_limit_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_limit_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-
- private:
-  void (*const old_handler_)(int);
-  rlimit old_limit_{};
-};
 
 TEST_CASE("a store recovers once the disk does, with all that it answered for", "[rocksdb]") {
   const TempDirectory directory;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "rocksdb_test_support.h"
 #include "store_test_support.h"
-#include "stout/adapters/rocksdb_store.h"
 #include "stout/core/random.h"
 #include "stout/tenants.h"
 #include "tests/support/catch.h"
@@ -25,14 +25,10 @@ std::string KeyAt(int i) { return fmt::format("key{:04}", i); }
 // A store of 1,000 blocks, a key in each, with a cache for 250 of them.
 struct SharedStore {
   SharedStore() {
-    Diagnostics why;
-    auto opened = RocksDbStore::Open({.path = directory.path(),
-                                      .sync = false,
-                                      .cache_bytes = std::size_t{1} << 20,
-                                      .cache_shard_bits = 0},
-                                     &why);
-    if (!opened) throw std::runtime_error(why.message);
-    store = *std::move(opened);
+    store = OpenOrThrow({.path = directory.path(),
+                         .sync = false,
+                         .cache_bytes = std::size_t{1} << 20,
+                         .cache_shard_bits = 0});
     store->Obey(tenants);
     SplitMix64 random(1);
     WriteBatch batch = Batch(1, {});

@@ -5,10 +5,12 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <optional>
 #include <vector>
 
+#include "lookup.h"
 #include "record.h"
 #include "stout/adapters/scan_page.h"
 
@@ -17,44 +19,10 @@ namespace stout {
 using rocksdb_store::Database;
 using rocksdb_store::Decode;
 using rocksdb_store::EncodeFixed64;
-using rocksdb_store::Header;
-using rocksdb_store::KeyLocks;
+using rocksdb_store::Lookup;
 using rocksdb_store::Record;
 
 namespace {
-
-// The records of some keys, pinned where RocksDB has them rather than copied.
-class Lookup {
- public:
-  template <typename Items, typename KeyOf>
-  Lookup(const Database& database, const Items& items, KeyOf key_of,
-         const rocksdb::ReadOptions& options = {})
-      : values_(items.size()), statuses_(items.size()) {
-    std::vector<rocksdb::Slice> keys;
-    keys.reserve(items.size());
-    for (const auto& item : items) keys.emplace_back(key_of(item));
-    database->MultiGet(options, database.records(), keys.size(), keys.data(), values_.data(),
-                       statuses_.data());
-  }
-
-  [[nodiscard]] const rocksdb::PinnableSlice& bytes(std::size_t i) const { return values_[i]; }
-  [[nodiscard]] const rocksdb::Status& status(std::size_t i) const { return statuses_[i]; }
-
- private:
-  std::vector<rocksdb::PinnableSlice> values_;
-  std::vector<rocksdb::Status> statuses_;
-};
-
-rocksdb::Status Put(const Database& database, const WriteItem& item, Stamp stamp,
-                    rocksdb::WriteBatch* updates) {
-  Header header;
-  const rocksdb::Slice key = item.key;
-  const rocksdb::Slice parts[] = {
-      rocksdb_store::EncodeHeader(item.kind, stamp, rocksdb_store::UnixTimeMs(), &header),
-      item.kind == WriteKind::kDelete ? rocksdb::Slice() : rocksdb::Slice(item.value)};
-  return updates->Put(database.records(), rocksdb::SliceParts(&key, 1),
-                      rocksdb::SliceParts(parts, 2));
-}
 
 rocksdb::Status PutEpoch(const Database& database, const std::string& key, Epoch epoch,
                          rocksdb::WriteBatch* updates) {
@@ -79,6 +47,7 @@ RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Data
       block_admission_(options.cache_bytes, options.block_bytes),
       database_(std::move(database)),
       max_epoch_(database_->max_epoch_at_open()),
+      writes_({std::numeric_limits<std::size_t>::max(), kMaxBytes, {Errc::kTransient, {}}}),
       writers_(options.threads),
       readers_(options.read_threads) {
   write_options_.sync = options.sync;
@@ -87,71 +56,6 @@ RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Data
 void RocksDbStore::Engine::Join() {
   writers_.join();
   readers_.join();
-}
-
-WriteResult RocksDbStore::Engine::Write(const WriteBatch& batch) noexcept {
-  try {
-    return TryWrite(batch);
-  } catch (const std::bad_alloc&) {
-    return {Errc::kUnknown, {}};
-  }
-}
-
-WriteResult RocksDbStore::Engine::TryWrite(const WriteBatch& batch) {
-  if (failed_ && !Recover()) return {Errc::kTransient, {}};
-  std::shared_lock fence_lock(fence_mutex_, std::defer_lock);
-  if (!batch.scope.empty()) {
-    const std::lock_guard gate(fence_gate_);
-    fence_lock.lock();
-  }
-  const KeyLocks::Guard guard(key_locks_, batch.items);
-  const std::shared_lock use = Use();
-  if (!use.owns_lock()) return {Errc::kTransient, {}};
-  if (!batch.scope.empty()) {
-    const std::optional<Epoch> fence = FenceOf(batch.scope);
-    if (!fence) return {Errc::kTransient, {}};
-    if (*fence > batch.epoch) return {Errc::kFenced, {}};
-  }
-  WriteResult result;
-  rocksdb::WriteBatch updates;
-  if (!Compare(batch, &updates, &result)) return {Errc::kTransient, {}};
-  const rocksdb::Status status = Commit(batch.epoch, &updates, write_options_);
-  if (status.ok()) return result;
-  // The log may have the batch, or will once its cached pages reach the disk: nobody can tell.
-  return {Errc::kUnknown, {}};
-}
-
-// The look-up sees only durable states. RocksDB shows a write only after its log is synced, and
-// unfinished writes of these keys hold their locks. Therefore a repetition may be answered with
-// kOk.
-bool RocksDbStore::Engine::Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
-                                   WriteResult* result) {
-  const Lookup current(*database_, batch.items,
-                       [](const WriteItem& item) -> const std::string& { return item.key; });
-  for (std::size_t i = 0; i < batch.items.size(); ++i) {
-    const auto refuse = [&](Errc errc) {
-      result->items.push_back({static_cast<std::uint32_t>(i), errc});
-    };
-    const Stamp stamp{batch.epoch, batch.items[i].version};
-    Stamp stored;
-    if (current.status(i).ok()) {
-      const std::optional<Record> record = Decode(current.bytes(i));
-      if (!record) {
-        refuse(Errc::kRefused);  // Writing over it could break the fencing of its key.
-        continue;
-      }
-      stored = record->stamp;
-    } else if (!current.status(i).IsNotFound()) {
-      log_.ReadFailed(current.status(i));
-      return false;
-    }
-    if (stored < stamp) {
-      if (!Put(*database_, batch.items[i], stamp, updates).ok()) refuse(Errc::kTooLarge);
-    } else if (stored.epoch > stamp.epoch) {
-      refuse(Errc::kFenced);
-    }
-  }
-  return true;
 }
 
 rocksdb::Status RocksDbStore::Engine::Commit(Epoch epoch, rocksdb::WriteBatch* updates,

@@ -1,18 +1,24 @@
 #pragma once
 
+#include <rocksdb/write_batch.h>
+
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstddef>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <utility>
+#include <vector>
 
 #include "block_admission.h"
 #include "database.h"
 #include "key_locks.h"
+#include "lookup.h"
 #include "status_log.h"
 #include "stout/adapters/rocksdb_store.h"
+#include "stout/adapters/waiting_requests.h"
 
 namespace stout {
 
@@ -35,7 +41,8 @@ class RocksDbStore::Engine {
     });
   }
 
-  [[nodiscard]] WriteResult Write(const WriteBatch& batch) noexcept;
+  // Writes on a pool's thread, together with the batches that wait, unless it is to be alone.
+  void Write(const WriteBatch& batch, WriteHandler handler);
   [[nodiscard]] ReadResult Read(const ReadBatch& batch) noexcept;
   [[nodiscard]] Result<Epoch> NewEpoch() noexcept;
   [[nodiscard]] Errc Fence(const Scope& scope, Epoch epoch) noexcept;
@@ -52,28 +59,67 @@ class RocksDbStore::Engine {
   void Join();
 
  private:
+  using Batches = rocksdb_store::KeyLocks::Guard::Batches;
+  struct Request {
+    const WriteBatch* batch;
+    std::size_t bytes;
+    bool alone = false;  // if it must be, it goes to WriteAlone() instead
+  };
+  using Writes = WaitingRequests<Request, WriteResult>;
+
+  // Guesses. A small batch waits for all of its group, so a group must not be large.
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kBytesOfItem = 256;  // for its look-up, beside its own bytes
+
+  // One write of RocksDB.
+  struct Group {
+    explicit Group(Batches joined) : batches(joined), results(joined.size()) {}
+
+    const Batches batches;
+    std::vector<WriteResult> results;
+    rocksdb::WriteBatch updates;
+    std::vector<std::size_t> written;  // the batches that have updates
+    Epoch epoch = 0;                   // the highest of the batches that are kOk
+  };
+
+  [[nodiscard]] bool Admit() {
+    if (calls_.fetch_add(1, std::memory_order_relaxed) < options_.max_queue) return true;
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
   template <typename Call>
   void Run(boost::asio::thread_pool& pool, Call call) {
-    if (calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_queue) {
-      calls_.fetch_sub(1, std::memory_order_relaxed);
-      return call(false);
-    }
+    if (!Admit()) return call(false);
     boost::asio::post(pool, [this, call = std::move(call)]() mutable {
       call(true);
       calls_.fetch_sub(1, std::memory_order_relaxed);
     });
   }
 
-  [[nodiscard]] WriteResult TryWrite(const WriteBatch& batch);
+  [[nodiscard]] WriteResult WriteAlone(const WriteBatch& batch) noexcept;
+  // Calls a thread for the batches that wait, if no group is being committed. Otherwise they go on
+  // waiting, because their own commit would wait for that one.
+  void CallGroupWriter();
+  void WriteWaiting();
+  // Writes a group, and returns it with its answers. The rest stays in `writes`.
+  [[nodiscard]] Writes::List WriteSome(Writes::List* writes);
+  // Writes the longest prefix of `batches` in which no two batches have a key in common. Returns
+  // their results. If the database cannot be used now, returns kTransient for all batches.
+  [[nodiscard]] std::vector<WriteResult> WriteGroup(Batches batches);
+  // Adds to the updates what is newer than the database has.
+  void Compare(Group* group);
+  [[nodiscard]] rocksdb::Status CommitGroup(Group* group);
+  [[nodiscard]] Errc CheckFence(const WriteBatch& batch);
+  // `first`: the place in `current` of the batch's first item.
+  [[nodiscard]] WriteResult CompareStamps(const WriteBatch& batch,
+                                          const rocksdb_store::Lookup& current, std::size_t first,
+                                          rocksdb::WriteBatch* updates);
   [[nodiscard]] ReadResult TryRead(const ReadBatch& batch);
   // False: the database could not be read.
   [[nodiscard]] bool ReadGroup(const ReadBatch& batch,
                                const rocksdb_store::BlockAdmission::Group& group,
                                ReadResult* result);
   [[nodiscard]] ScanResult TryScan(const ScanRequest& request);
-  // Adds what is newer than the database has. False: the database could not be read.
-  [[nodiscard]] bool Compare(const WriteBatch& batch, rocksdb::WriteBatch* updates,
-                             WriteResult* result);
   // Returns what Fence answers without a write; nullopt if one is needed.
   [[nodiscard]] std::optional<Errc> CompareFence(const Scope& scope, Epoch epoch);
   // The epoch that the scope is fenced with, 0 if there is none; nothing: it could not be read.
@@ -117,6 +163,8 @@ class RocksDbStore::Engine {
   std::atomic<Epoch> max_epoch_;
   Epoch max_tried_epoch_ = 0;  // Under the mutex: a failed write may be in the log all the same.
 
+  Writes writes_;
+  std::atomic<std::size_t> commits_{0};  // of groups, under way
   boost::asio::thread_pool writers_;
   boost::asio::thread_pool readers_;
 };

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <vector>
 
 namespace stout::rocksdb_store {
 
-KeyLocks::Guard::Guard(KeyLocks& locks, const std::vector<WriteItem>& items) : locks_(locks) {
-  keys_.reserve(items.size());
-  for (const WriteItem& item : items) {
-    keys_.push_back({item.key, std::hash<std::string_view>()(item.key)});
-  }
+KeyLocks::Guard::Guard(KeyLocks& locks, Batches batches) : locks_(locks) {
+  std::size_t added = 0;
+  while (added < batches.size() && Add(*batches[added])) ++added;
+  batches_ = batches.first(added);
   std::unique_lock lock(locks_.mutex_);
   while (!CanTake()) {
     ++locks_.waiting_;
@@ -24,6 +24,17 @@ KeyLocks::Guard::~Guard() {
   const std::lock_guard lock(locks_.mutex_);
   for (const Key& key : keys_) locks_.held_.erase(key);
   if (locks_.waiting_ > 0) locks_.released_.notify_all();
+}
+
+bool KeyLocks::Guard::Add(const WriteBatch& batch) {
+  std::vector<Key> keys;
+  keys.reserve(batch.items.size());
+  for (const WriteItem& item : batch.items) {
+    keys.push_back({item.key, std::hash<std::string_view>()(item.key)});
+    if (keys_.contains(keys.back())) return false;
+  }
+  keys_.insert(keys.begin(), keys.end());
+  return true;
 }
 
 bool KeyLocks::Guard::CanTake() const {

@@ -44,9 +44,7 @@ const StoreTraits& RocksDbStore::traits() const { return traits_; }
 
 void RocksDbStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.bytes > kMaxBatchBytes) return handler({Errc::kTooLarge, {}});
-  engine_->RunOnWriter([this, &batch, handler = std::move(handler)](bool admitted) mutable {
-    handler(admitted ? engine_->Write(batch) : WriteResult{Errc::kTransient, {}});
-  });
+  engine_->Write(batch, std::move(handler));
 }
 
 void RocksDbStore::Read(const ReadBatch& batch, ReadHandler handler) {

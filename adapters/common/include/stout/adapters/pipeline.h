@@ -6,14 +6,13 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "stout/adapters/connection_pool.h"
+#include "stout/adapters/waiting_requests.h"
 #include "stout/require.h"
 #include "stout/unique_function.h"
 
@@ -50,94 +49,44 @@ class Pipeline {
     Answer unknown;
   };
 
-  Pipeline(std::shared_ptr<Pool> pool, Run run, Options options)
-      : state_(std::make_shared<State>(std::move(pool), std::move(run), std::move(options))) {}
+  Pipeline(std::shared_ptr<Pool> pool, Run run, const Options& options)
+      : state_(std::make_shared<State>(std::move(pool), std::move(run), options)) {}
   Pipeline(Pipeline&&) noexcept = default;
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
   ~Pipeline() {
-    if (state_) (void)state_->TakeAll();
+    if (state_) (void)state_->waiting.TakeAll();
   }
 
   /// `handler` is destroyed without a call if the pool is closed, or this is destroyed, before the
   /// request is sent.
   void Submit(Request request, Handler handler) {
-    if (!state_->Add(request, handler)) return handler(state_->options.not_sent);
+    if (!state_->waiting.Add(request, handler)) return handler(state_->options.not_sent);
     SubmitJob(state_);
   }
 
  private:
-  struct Waiting {
-    Request request;
-    Handler handler;
-    Answer answer;
-  };
+  using Waiting = WaitingRequests<Request, Answer>;
 
   /// A guess: larger round trips save little.
-  static constexpr std::size_t kMostBytes = 65536;
+  static constexpr std::size_t kMaxBytes = 65536;
 
-  class State {
-   public:
-    State(std::shared_ptr<Pool> pool, Run run, Options options)
-        : pool(std::move(pool)), run(std::move(run)), options(std::move(options)) {}
-
-    /// Takes both, unless too much waits.
-    [[nodiscard]] bool Add(Request& request, Handler& handler) {
-      const std::lock_guard lock(mutex_);
-      if (count_ >= options.max_queue) return false;
-      waiting_.push_back({std::move(request), std::move(handler), options.not_sent});
-      ++count_;
-      return true;
-    }
-    [[nodiscard]] bool Waits() {
-      const std::lock_guard lock(mutex_);
-      return !waiting_.empty();
-    }
-    /// Returns true if a job must be submitted.
-    [[nodiscard]] bool NeedsJob() {
-      const std::lock_guard lock(mutex_);
-      return !waiting_.empty() && !std::exchange(has_job_, true);
-    }
-    /// A job has begun. Takes the oldest requests: all that may go together, or one if there is
-    /// another connection for the next.
-    [[nodiscard]] std::list<Waiting> Take(bool one) {
-      const std::lock_guard lock(mutex_);
-      std::list<Waiting> taken;
-      std::size_t bytes = 0;
-      while (!waiting_.empty()) {
-        const Request& next = waiting_.front().request;
-        const bool joins = !one && !next.alone && bytes + next.bytes <= kMostBytes;
-        if (!taken.empty() && (!joins || taken.front().request.alone)) break;
-        bytes += next.bytes;
-        taken.splice(taken.end(), waiting_, waiting_.begin());
-      }
-      has_job_ = false;
-      return taken;
-    }
-    [[nodiscard]] std::list<Waiting> TakeAll() {
-      const std::lock_guard lock(mutex_);
-      has_job_ = false;
-      return std::exchange(waiting_, {});
-    }
-    void Done(std::size_t requests) {
-      const std::lock_guard lock(mutex_);
-      count_ -= requests;
-    }
+  struct State {
+    State(std::shared_ptr<Pool> used, Run sends, const Options& chosen)
+        : pool(std::move(used)),
+          run(std::move(sends)),
+          options(chosen),
+          waiting({chosen.max_queue, kMaxBytes, chosen.not_sent}) {}
 
     const std::shared_ptr<Pool> pool;
     const Run run;
     const Options options;
-
-   private:
-    std::mutex mutex_;  // guards the rest
-    std::list<Waiting> waiting_;
-    bool has_job_ = false;   // the pool has a job that has not begun
-    std::size_t count_ = 0;  // requests that wait or run
+    Waiting waiting;
   };
 
   /// For the requests that wait, unless there is a job already.
   static void SubmitJob(const std::shared_ptr<State>& state) {
-    if (!state->NeedsJob()) return;
+    if (!state->waiting.NeedsWorker()) return;
     bool taken = false;
     std::exception_ptr thrown;
     try {
@@ -147,47 +96,36 @@ class Pipeline {
     } catch (...) {
       thrown = std::current_exception();
     }
-    if (!taken) AnswerAll(*state, state->TakeAll(), thrown);
+    if (!taken) state->waiting.AnswerAll(state->waiting.TakeAll(), thrown);
   }
 
   static boost::asio::awaitable<void> Send(std::weak_ptr<State> weak, Connection* with) {
     const std::shared_ptr<State> state = weak.lock();
     if (state == nullptr) co_return;
-    std::list<Waiting> sent = state->Take(with != nullptr && state->pool->HasIdle());
+    // Only one, if another connection is free for the next.
+    const bool one = with != nullptr && state->pool->HasIdle();
+    typename Waiting::List sent = state->waiting.Take(one);
     if (sent.empty()) co_return;
     const auto strand = co_await boost::asio::this_coro::executor;
     std::exception_ptr thrown;
     try {
       // The next job begins after this one, so that requests are sent in their order.
-      if (state->Waits()) boost::asio::post(strand, [state] { SubmitJob(state); });
+      if (state->waiting.Any()) boost::asio::post(strand, [state] { SubmitJob(state); });
       if (with != nullptr) {
         std::vector<const Request*> requests;
-        for (Waiting& each : sent) {
+        for (auto& each : sent) {
           each.answer = state->options.unknown;
           requests.push_back(&each.request);
         }
         std::vector<Answer> answers = co_await state->run(*with, requests);
         internal::Require(answers.size() == sent.size(), "a pipeline needs all answers");
         auto answer = answers.begin();
-        for (Waiting& each : sent) each.answer = std::move(*answer++);
+        for (auto& each : sent) each.answer = std::move(*answer++);
       }
     } catch (...) {
       thrown = std::current_exception();
     }
-    AnswerAll(*state, std::move(sent), thrown);
-  }
-
-  /// Throws what a handler throws, or else `thrown`.
-  static void AnswerAll(State& state, std::list<Waiting> requests, std::exception_ptr thrown) {
-    state.Done(requests.size());
-    for (Waiting& each : requests) {
-      try {
-        each.handler(std::move(each.answer));
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-    }
-    if (thrown) std::rethrow_exception(thrown);
+    state->waiting.AnswerAll(std::move(sent), thrown);
   }
 
   std::shared_ptr<State> state_;

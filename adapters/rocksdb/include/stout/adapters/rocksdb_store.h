@@ -32,9 +32,11 @@ struct RocksDbOptions {
 
   // --- Performance ---------------------------------------------------------------------------
 
-  /// Threads that write, each one batch at a time. They wait for the disk rather than compute, so
-  /// their number may far exceed the number of cores. RocksDB commits their batches together in one
-  /// sync (group commit), and this is the largest group. 1..1024
+  /// Threads that write. They mostly wait for the disk, so their number may far exceed the number
+  /// of cores. Batches that arrive while a group of batches is committed wait, and are the next
+  /// group. A batch that must not go together with others (WriteBatch::alone) has a thread of its
+  /// own, and RocksDB syncs once for all threads that write at the same time (group
+  /// commit). 1..1024
   std::size_t threads = 16;
   /// Threads that only read, so that a write stall does not delay reads. 1..1024
   std::size_t read_threads = 4;
@@ -61,14 +63,17 @@ struct RocksDbOptions {
 ///     rocksdb:/var/lib/app?threads=16&sync=true&tombstone_ttl=1h
 ///
 /// Batches are atomic (one rocksdb::WriteBatch), and stamps are compared atomically with the write.
-/// A batch holds its keys from the look-up of their stamps until it is written. Batches with no key
-/// in common run in parallel. A deleted key is read as not found, with the stamp of the delete
-/// while its tombstone lives. Only one process at a time opens a database.
+/// A group of batches is one write of RocksDB. It has at most 256 KiB or one larger batch, and no
+/// key twice. It holds its keys from the look-up of their stamps until it is written. Groups with
+/// no key in common run in parallel. A deleted key is read as not found, with the stamp of the
+/// delete while its tombstone lives. Only one process at a time opens a database.
 ///
 /// Tenants share the block cache; see Admission. Scans do not fill it.
 ///
 /// Owner: needs no executor: it has its own threads.
-/// Threads: any; handlers run on the store's threads and must not destroy the store.
+/// Threads: any; handlers run on the store's threads. They must not destroy the store. The handler
+/// of
+///   a write must not wait for another write, epoch or fence: one thread answers a group.
 /// Errors: kTooLarge beyond traits().max_batch_bytes. kUnknown when a write fails, because the disk
 ///   may have it nevertheless. kTransient while the database recovers from that by itself, and when
 ///   `max_queue` is reached. After a full disk it recovers some seconds after there is space for a
