@@ -34,9 +34,8 @@ struct RocksDbOptions {
 
   /// Threads that write. They mostly wait for the disk, so their number may far exceed the number
   /// of cores. Batches that arrive while a group of batches is committed wait, and are the next
-  /// group. A batch that must not go together with others (WriteBatch::alone) has a thread of its
-  /// own, and RocksDB syncs once for all threads that write at the same time (group
-  /// commit). 1..1024
+  /// group. A batch that must be alone (WriteBatch::alone) has a thread of its own, and RocksDB
+  /// syncs once for all threads that write at the same time (group commit). 1..1024
   std::size_t threads = 16;
   /// Threads that only read, so that a write stall does not delay reads. 1..1024
   std::size_t read_threads = 4;
@@ -71,9 +70,8 @@ struct RocksDbOptions {
 /// Tenants share the block cache; see Admission. Scans do not fill it.
 ///
 /// Owner: needs no executor: it has its own threads.
-/// Threads: any; handlers run on the store's threads. They must not destroy the store. The handler
-/// of
-///   a write must not wait for another write, epoch or fence: one thread answers a group.
+/// Threads: any; handlers run on the store's threads and must not destroy the store. One thread
+///   answers a group: the handler of a write must not wait for another write, epoch or fence.
 /// Errors: kTooLarge beyond traits().max_batch_bytes. kUnknown when a write fails, because the disk
 ///   may have it nevertheless. kTransient while the database recovers from that by itself, and when
 ///   `max_queue` is reached. After a full disk it recovers some seconds after there is space for a
