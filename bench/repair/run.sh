@@ -66,7 +66,7 @@ start_source() { # MiB
     --memory-budget "$(($1 << 23))"
   source_process=$database source_port=$blowfish_port
   "$bin/shard-data" --size "$1MiB" --format keyed --out - 2>"$scratch/errors" |
-    "$bin/blowfish-load" --to "127.0.0.1:$source_port" --drop-key --quiet --patience 600s - ||
+    "$bin/blowfish-load" --to "127.0.0.1:$source_port" --drop-key --quiet - ||
     { cat "$scratch/errors" >&2 && return 1; }
   # A start with small --merge-bytes compresses what is still in the logs.
   stop source_process

@@ -27,7 +27,7 @@ growth() {
   watch_memory "$database" >"$csv" &
   watcher=$!
   "$bin/shard-data" --size "$growth_bytes" --format keyed --out - 2>"$scratch/errors" |
-    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --patience 600s - ||
+    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key - ||
     { cat "$scratch/errors" >&2 && return 1; }
   loaded=$((SECONDS - began))
   say "loaded in $loaded s; waiting for merges"

@@ -71,6 +71,7 @@ class Load {
   [[nodiscard]] bool finished() const { return finished_; }
   [[nodiscard]] const LineNumbers& refused() const { return refused_; }
   [[nodiscard]] const Strings& troubles() const { return troubles_; }
+  [[nodiscard]] const Strings& waits() const { return waits_; }
 
  private:
   static LoaderOptions With(int port, LoaderOptions options) {
@@ -81,6 +82,7 @@ class Load {
     return {
         .refused = [this](std::uint64_t line, std::string_view) { refused_.push_back(line); },
         .trouble = [this](std::string_view text) { troubles_.emplace_back(text); },
+        .waits = [this](std::string_view text) { waits_.emplace_back(text); },
     };
   }
   asio::awaitable<void> Feed(Input input, std::function<void()> on_end) {
@@ -98,6 +100,7 @@ class Load {
   bool finished_ = false;
   LineNumbers refused_;
   Strings troubles_;
+  Strings waits_;
 };
 
 TEMPLATE_TEST_CASE("all records are in the server, the last of each key, exactly", "[load]",
@@ -349,6 +352,21 @@ TEST_CASE("a server that says nothing is connected to again, and given up", "[lo
   CHECK(scripted.server.connections() > 1);
   CHECK(scripted.load.loader().first_unfinished() == 1);
   CHECK(scripted.gave_up().starts_with("no progress for 0.3 s: no answer for 0.1 s; "));
+}
+
+TEST_CASE("a server that lets writes wait and answers PING is waited for", "[load]") {
+  Memory memory;
+  Scripted scripted([&](const CommandWords& command) { return memory.Answer(command); },
+                    {.connections = 1, .patience = kShort});
+  scripted.server.DelaySets(4 * kShort);
+  scripted.Run({{"a", "1"}});
+  CHECK(scripted.load.finished());
+  CHECK(scripted.load.loader().resent() == 0);
+  CHECK(scripted.server.connections() == 2);  // the second sends PING
+  CHECK(memory.records == Records{{"a", "1"}});
+  CHECK(scripted.load.troubles().empty());
+  REQUIRE(scripted.load.waits().size() == 1);
+  CHECK(scripted.load.waits()[0].ends_with(": writes wait, perhaps for a merge; PING is answered"));
 }
 
 TEST_CASE("nobody there is given up, and said early", "[load]") {

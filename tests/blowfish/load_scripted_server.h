@@ -6,8 +6,10 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <optional>
@@ -43,6 +45,8 @@ class ScriptedServer {
   void Greet(std::string greeting) { greeting_ = std::move(greeting); }
   // That connection, counted from 0 as they come, gets no answers.
   void Silence(std::size_t connection) { silent_ = connection; }
+  // All connections let SETs wait for this time.
+  void DelaySets(std::chrono::milliseconds delay) { delay_ = delay; }
   // Commands that came by it.
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
   void Close() {
@@ -76,6 +80,10 @@ class ScriptedServer {
           ++unanswered_;
           continue;
         }
+        if (command->arguments[0] == "SET") {
+          boost::asio::steady_timer timer(acceptor_.get_executor(), delay_);
+          co_await timer.async_wait(kNoThrow);
+        }
         const std::string answer = script_({command->arguments.begin(), command->arguments.end()});
         answers += answer;
         more = !answer.empty();
@@ -100,6 +108,7 @@ class ScriptedServer {
   std::list<Socket> sockets_;
   std::optional<std::size_t> silent_;
   std::size_t unanswered_ = 0;
+  std::chrono::milliseconds delay_{0};
 };
 
 }  // namespace stout::blowfish

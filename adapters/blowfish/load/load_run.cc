@@ -61,7 +61,8 @@ class LoadRun {
                  .trouble =
                      [this](std::string_view trouble) {
                        Complain(fmt::format("{}; trying again", trouble));
-                     }}) {}
+                     },
+                 .waits = [this](std::string_view why) { Complain(why); }}) {}
 
   ExitCode Run();
 

@@ -21,8 +21,11 @@ namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
 constexpr Backoff kBackoff{std::chrono::milliseconds(50), std::chrono::seconds(2)};
-// A round may take this part of the patience; new connections get the other parts.
+// If nothing answers, a round may take this part of the patience; new connections get the other
+// parts.
 constexpr int kRounds = 3;
+// A round may take this long while the server answers PING. Then its connection must be lost.
+constexpr Duration kLongestRound = std::chrono::minutes(10);
 
 Duration TimeLimitOf(const LoaderOptions& options) { return options.patience / kRounds; }
 
@@ -30,16 +33,15 @@ std::string InSeconds(Duration duration) {
   return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
 }
 
-std::shared_ptr<const resp::Peer> MakePeer(const LoaderOptions& options) {
+std::shared_ptr<const resp::Peer> MakePeer(const LoaderOptions& options, Duration timeout) {
   resp::Commands greeting;
   resp::AppendAuth({}, options.password, &greeting);
-  const Duration timeout = TimeLimitOf(options);
   return std::make_shared<resp::Peer>(
       resp::Peer{.name = options.server.Text(),
                  .address = {.host = options.server.host, .port = options.server.port},
                  .greeting = std::move(greeting),
                  .timeout = timeout,
-                 .connect_timeout = timeout,
+                 .connect_timeout = TimeLimitOf(options),
                  .reports = false});
 }
 
@@ -62,17 +64,20 @@ struct Loader::Lane {
   RecordQueue queue;
   Event added;
   asio::steady_timer pause;
-  SplitMix64 random;                         // jitter of the pauses
-  std::uint32_t failures = 0;                // in a row
-  steady_clock::time_point progressed_at{};  // or the queue was empty then
+  SplitMix64 random;                                // jitter of the pauses
+  std::optional<steady_clock::time_point> sent_at;  // the round under way
+  std::uint32_t failures = 0;                       // in a row
+  steady_clock::time_point progressed_at{};         // or the queue was empty then
 };
 
 Loader::Loader(const asio::any_io_executor& executor, LoaderOptions options, Handlers handlers)
     : executor_(executor),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
+      probe_(MakePeer(options_, TimeLimitOf(options_) / 2), executor),
+      watch_(executor),
       finished_(executor) {
-  const auto peer = MakePeer(options_);
+  const auto peer = MakePeer(options_, std::max(options_.patience, kLongestRound));
   while (lanes_.size() < options_.connections) {
     lanes_.push_back(std::make_unique<Lane>(executor, peer, options_.window, lanes_.size()));
   }
@@ -82,6 +87,7 @@ Loader::~Loader() = default;
 
 void Loader::Start() {
   for (const auto& lane : lanes_) asio::co_spawn(executor_, Run(*lane), asio::detached);
+  asio::co_spawn(executor_, Watch(), asio::detached);
 }
 
 bool Loader::TryAdd(std::string_view key, std::string_view value, std::uint64_t line) {
@@ -109,6 +115,8 @@ asio::awaitable<bool> Loader::Finish() {
 void Loader::Close() {
   closed_ = true;
   finished_.Notify();
+  watch_.cancel();
+  probe_.Close();
   for (const auto& lane : lanes_) {
     lane->connection.Close();
     lane->added.Notify();
@@ -140,7 +148,7 @@ asio::awaitable<void> Loader::Run(Lane& lane) {
     }
     const std::string trouble = co_await SendRound(lane);
     if (trouble.empty() || closed_) continue;
-    OnTrouble(trouble);
+    Tell(handlers_.trouble, trouble);
     const auto deadline = lane.progressed_at + options_.patience;
     const auto now = steady_clock::now();
     if (now >= deadline) {
@@ -165,11 +173,47 @@ asio::awaitable<std::string> Loader::SendRound(Lane& lane) {
     if (opened.errc != Errc::kOk) co_return WhyLost(opened, options_);
   }
   const resp::Commands round = lane.queue.NextRound();
+  lane.sent_at = steady_clock::now();
   const resp::Outcome ran = co_await lane.connection.Run(round);
+  lane.sent_at.reset();
   RecordQueue::Outcome outcome = lane.queue.Finish(ran.replies);
   if (ran.malformed) outcome.fatal = RecordQueue::kOtherServer;
   OnOutcome(lane, outcome);
   co_return outcome.busy.empty() ? WhyLost(ran, options_) : outcome.busy;
+}
+
+asio::awaitable<void> Loader::Watch() {
+  const Duration limit = TimeLimitOf(options_) / 2;
+  const auto is_late = [limit](const std::unique_ptr<Lane>& lane) {
+    return lane->sent_at && steady_clock::now() - *lane->sent_at >= limit;
+  };
+  while (!closed_) {
+    watch_.expires_after(limit);
+    co_await watch_.async_wait(kNoThrow);
+    if (closed_ || std::none_of(lanes_.begin(), lanes_.end(), is_late)) continue;
+    const bool answers = co_await AnswersPing();
+    if (closed_) continue;
+    if (answers) Tell(handlers_.waits, "writes wait, perhaps for a merge; PING is answered");
+    for (const auto& lane : lanes_) {
+      if (!is_late(lane)) continue;
+      if (answers) {
+        lane->progressed_at = steady_clock::now();
+      } else {
+        lane->connection.Expire();
+      }
+    }
+  }
+}
+
+asio::awaitable<bool> Loader::AnswersPing() {
+  if (!probe_.Usable()) {
+    const resp::Outcome opened = co_await probe_.Open();
+    if (opened.errc != Errc::kOk) co_return false;
+  }
+  resp::Commands ping;
+  ping.Add({"PING"});
+  const resp::Outcome outcome = co_await probe_.Run(ping);
+  co_return outcome.errc == Errc::kOk;
 }
 
 void Loader::OnOutcome(Lane& lane, const RecordQueue::Outcome& outcome) {
@@ -188,10 +232,11 @@ void Loader::OnOutcome(Lane& lane, const RecordQueue::Outcome& outcome) {
   if (!outcome.fatal.empty()) GiveUp(outcome.fatal);
 }
 
-void Loader::OnTrouble(const std::string& trouble) {
+void Loader::Tell(const std::function<void(std::string_view)>& handler,
+                  const std::string& trouble) {
   if (trouble == trouble_) return;  // another connection's, too
   trouble_ = trouble;
-  if (handlers_.trouble) handlers_.trouble(fmt::format("{}: {}", options_.server.Text(), trouble));
+  if (handler) handler(fmt::format("{}: {}", options_.server.Text(), trouble));
 }
 
 void Loader::GiveUp(std::string_view why) {

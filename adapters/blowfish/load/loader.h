@@ -2,6 +2,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "blowfish/load/record_queue.h"
 #include "program/address.h"
+#include "resp/client/connection.h"
 #include "stout/adapters/event.h"
 #include "stout/core/types.h"
 
@@ -25,7 +27,8 @@ struct LoaderOptions {
   std::string password{};       ///< Empty: none
   std::size_t connections = 4;  ///< >= 1
   RecordQueue::Options window{};
-  /// Longest time that a connection has something to send and gets nothing done. > 0
+  /// Longest time that a connection has something to send and gets nothing done, while the server
+  /// refuses it, or answers no PING. > 0
   Duration patience = std::chrono::seconds(30);
 };
 
@@ -39,7 +42,9 @@ struct LoaderOptions {
 ///     loader.Close();
 ///
 /// A record that the server cannot take now, or that had no answer before a connection was lost, is
-/// sent again, with pauses. A refused record is reported and skipped. A server or a network may
+/// sent again, with pauses. A server that merges may let writes wait for minutes. So if answers are
+/// late, another connection sends PING, and while the server answers that, records are not sent
+/// again. A refused record is reported and skipped. A server or a network may
 /// deliver data of a lost connection after data of the next one. That may undo a later record,
 /// because SET has no versions.
 ///
@@ -59,6 +64,7 @@ class Loader {
   struct Handlers {
     std::function<void(std::uint64_t line, std::string_view error)> refused;
     std::function<void(std::string_view trouble)> trouble;  ///< Told once while it is the same.
+    std::function<void(std::string_view why)> waits;        ///< Answers are late: told once.
   };
 
   Loader(const boost::asio::any_io_executor& executor, LoaderOptions options, Handlers handlers);
@@ -91,14 +97,20 @@ class Loader {
   [[nodiscard]] boost::asio::awaitable<void> Run(Lane& lane);
   // Returns what did not work and may work again, or "".
   [[nodiscard]] boost::asio::awaitable<std::string> SendRound(Lane& lane);
+  // Ends rounds whose answers are late, unless the server answers PING.
+  [[nodiscard]] boost::asio::awaitable<void> Watch();
+  [[nodiscard]] boost::asio::awaitable<bool> AnswersPing();
   void OnOutcome(Lane& lane, const RecordQueue::Outcome& outcome);
-  void OnTrouble(const std::string& trouble);
+  // Tells the handler, unless this was the last trouble.
+  void Tell(const std::function<void(std::string_view)>& handler, const std::string& trouble);
   void GiveUp(std::string_view why);
 
   const boost::asio::any_io_executor executor_;
   const LoaderOptions options_;
   const Handlers handlers_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  resp::Connection probe_;  // for PING
+  boost::asio::steady_timer watch_;
   Event finished_;  // A queue is shorter than before, or all is over.
   Totals totals_;
   std::string trouble_;  // the last, since something was loaded

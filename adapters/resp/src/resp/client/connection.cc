@@ -203,16 +203,18 @@ asio::awaitable<Outcome> Connection::Answers(std::size_t count) {
 asio::awaitable<Outcome> Connection::Within(Duration timeout, asio::awaitable<Outcome> work) {
   if (closed_) co_return Lost("closed");
   late_ = false;
-  const TimeLimit limit(socket_.get_executor(), timeout, [this] {
-    late_ = true;
-    Cancel();
-  });
+  const TimeLimit limit(socket_.get_executor(), timeout, [this] { Expire(); });
   Outcome outcome = co_await std::move(work);
   if (late_ && outcome.errc != Errc::kOk) {
     outcome.late = true;
     outcome.message = fmt::format("no answer within {} ms", timeout / std::chrono::milliseconds(1));
   }
   co_return outcome;
+}
+
+void Connection::Expire() {
+  late_ = true;
+  Cancel();
 }
 
 void Connection::Drop() {

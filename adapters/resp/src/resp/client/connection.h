@@ -60,6 +60,9 @@ class Connection {
   // Sends the commands at once and waits for all answers: one round trip.
   [[nodiscard]] boost::asio::awaitable<Outcome> Run(const Commands& commands);
 
+  // Ends what is running, as if its time were over.
+  void Expire();
+
   // Ends the connection, of which nothing may be running; Connect() makes a new one.
   void Drop();
   // And warns: an answer is not of the shape that its command answers in. The connection may have
