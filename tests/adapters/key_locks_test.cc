@@ -59,6 +59,7 @@ TEST_CASE("a group ends before a batch that has a key of an earlier one", "[key_
       const Guard waits(locks, c);
       too_soon = !released;
     });
+    // Time to take c too soon.
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     released = true;
   }

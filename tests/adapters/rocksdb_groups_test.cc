@@ -18,6 +18,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/rounds.h"
 
 namespace stout::test {
@@ -46,13 +47,12 @@ class GroupsTest {
   }
 
   // `then` runs in the handler.
-  void Submit(
-      WriteBatch batch, std::function<void()> then = [] {}) {
+  void Submit(WriteBatch batch, std::function<void()> then = {}) {
     writes_.push_back(std::move(batch));
     auto promise = std::make_shared<std::promise<WriteResult>>();
     results_.push_back(promise->get_future());
     store_->Write(writes_.back(), [promise, then = std::move(then)](WriteResult result) {
-      then();
+      if (then) then();
       promise->set_value(std::move(result));
     });
   }

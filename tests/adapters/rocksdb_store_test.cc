@@ -4,13 +4,11 @@
 #include <fmt/format.h>
 #include <rocksdb/db.h>
 #include <rocksdb/file_system.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <latch>
@@ -20,6 +18,7 @@
 #include "status_log.h"
 #include "store_test_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/log_capture.h"
 
 namespace stout::test {

@@ -1,10 +1,8 @@
 // Goal: what is published is read back, whole or not at all, and who cannot publish is told why.
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +12,7 @@
 #include "blowfish/file/file_error.h"
 #include "index_file_test_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
@@ -96,26 +95,6 @@ TEST_CASE("publishing replaces a file, which lives on where it is open", "[index
   CHECK(NamesIn(directory.path()) == Names{"file"});
 }
 
-// Files cannot grow beyond this; the writer is told so, in place of being killed.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_{};
-};
-
 TEST_CASE("a file that has no room leaves the one before it alone", "[index_file]") {
   const test::TempDirectory directory;
   const std::string path = directory.path() + "/file";
@@ -127,7 +106,7 @@ TEST_CASE("a file that has no room leaves the one before it alone", "[index_file
   Diagnostics why;
   ErrorCode error;
   {
-    const FileSizeLimit full(limit);
+    const test::FileSizeLimit full(limit);
     error = Publish(path, {{"a", Bytes(1'000'000)}}, &why);
   }
   CHECK(error == Errc::kTransient);
@@ -140,7 +119,7 @@ TEST_CASE("a file that has no room leaves the one before it alone", "[index_file
 TEST_CASE("a failed write is known before the file is published", "[index_file]") {
   const test::TempDirectory directory;
   auto writer = IndexFileWriter::Create(directory.path() + "/file", kKind, kVersion).value();
-  const FileSizeLimit full(100'000);
+  const test::FileSizeLimit full(100'000);
   writer.Add("a", Bytes(1'000'000));
   CHECK(writer.error() == Errc::kTransient);
   CHECK(writer.Publish() == Errc::kTransient);

@@ -3,9 +3,6 @@
 
 #include "blowfish/server/shard_runner.h"
 
-#include <sys/resource.h>
-
-#include <csignal>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -15,10 +12,12 @@
 #include "shard_fixture.h"
 #include "shard_runner_fixture.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 
 namespace stout::blowfish {
 namespace {
 
+using stout::test::FileSizeLimit;
 using test::CommandWords;
 using test::MakeRunner;
 using test::ManifestAway;
@@ -26,26 +25,6 @@ using test::OpenedShard;
 using test::Sets;
 using test::ShardClient;
 using test::ValueOf;
-
-// While it exists, the files of this process do not grow.
-class FullDisk {
- public:
-  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
-    const rlimit none = {.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &none) == 0);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  void (*handler_)(int);
-  rlimit before_ = {};
-};
 
 // How many subrequests were answered so.
 std::size_t Count(const ShardClient& client, std::string_view error) {
@@ -125,7 +104,7 @@ TEST_CASE("plain writes to a full disk are answered") {
   opened.Open();
   ShardClient client(opened);
   {
-    const FullDisk full;
+    const FileSizeLimit full(0);
     client.Do(Sets(100, std::string(500, 'v')));
   }
   CHECK(Count(client, WriteError(Errc::kTransient)) == 100);

@@ -24,7 +24,8 @@ constexpr Backoff kBackoff{std::chrono::milliseconds(50), std::chrono::seconds(2
 // If nothing answers, a round may take this part of the patience; new connections get the other
 // parts.
 constexpr int kRounds = 3;
-// A round may take this long while the server answers PING. Then its connection must be lost.
+// A round may take this long while the server answers PING. A server that was started anew may
+// answer it, and know nothing of the round.
 constexpr Duration kLongestRound = std::chrono::minutes(10);
 
 Duration TimeLimitOf(const LoaderOptions& options) { return options.patience / kRounds; }
@@ -183,7 +184,7 @@ asio::awaitable<std::string> Loader::SendRound(Lane& lane) {
 }
 
 asio::awaitable<void> Loader::Watch() {
-  const Duration limit = TimeLimitOf(options_) / 2;
+  const Duration limit = TimeLimitOf(options_) / 2;  // PING gets the other half
   const auto is_late = [limit](const std::unique_ptr<Lane>& lane) {
     return lane->sent_at && steady_clock::now() - *lane->sent_at >= limit;
   };

@@ -15,10 +15,13 @@
 #include "block_admission.h"
 #include "database.h"
 #include "key_locks.h"
-#include "lookup.h"
 #include "status_log.h"
 #include "stout/adapters/rocksdb_store.h"
 #include "stout/adapters/waiting_requests.h"
+
+namespace stout::rocksdb_store {
+class Lookup;
+}  // namespace stout::rocksdb_store
 
 namespace stout {
 

@@ -22,10 +22,7 @@ namespace stout {
 /// that is free sends the requests that wait in one round trip. The ranges of a node have many
 /// small batches, which cost less together.
 ///
-/// `Request` has these members:
-///
-///     std::size_t bytes;  // about what it adds to a round trip, with its answer
-///     bool alone;         // its round trip must have no other requests
+/// `Request`: as WaitingRequests needs it.
 ///
 /// Owner: refers to the pool, which may be used for other calls as well.
 /// Threads: Submit() any. Handlers run on the pool's strand, or in a Submit() that the pool
