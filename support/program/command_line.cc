@@ -47,8 +47,8 @@ int Explain(const CLI::App& app, const CLI::ParseError& error,
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConfigError)) {
     const std::string_view text = error.what();  // "INI was not able to parse NAME"
     err << fmt::format(
-        "--config: there is no option '{}'; the file takes the options of --help, without the "
-        "dashes\n",
+        "--config: there is no option '{}'; the file takes the options of --help without the "
+        "leading --, for example log-level = \"debug\"\n",
         text.substr(text.rfind(' ') + 1));
     return error.get_exit_code();
   }
