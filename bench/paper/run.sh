@@ -3,7 +3,7 @@
 #
 #   --simulator-only  figures 1 to 6 in the simulator, about a minute
 #   --stores-only     figures 1 to 4 on real stores in real time, about 14 minutes
-#   --service-only    figures 1 to 4 through a router, servers and a Redis Cluster, about 10 minutes
+#   --service-only    figures 1 to 4 through a router, servers and a Redis Cluster, about 20 minutes
 #   --types-only      figure 6 through a router, servers and three types of store, about 17 minutes
 #   --quick           less of everything, about 6 minutes in all; to BIN_DIR/../paper-quick/
 #
