@@ -3,8 +3,8 @@
 #   find_package(stout 0.1 COMPONENTS rocksdb)
 #
 # finds stout::rocksdb, what it needs of ours, and the packages that those need, nothing more.
-# A component is a library; what it needs is read from what it links. `pkg-config stout` names them
-# all together, for other build systems.
+# A component is a library; what it needs is read from what it links. `pkg-config --cflags --libs
+# stout` names them all together, for other build systems.
 
 include(CMakePackageConfigHelpers)
 
