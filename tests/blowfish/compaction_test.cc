@@ -27,6 +27,7 @@ struct World {
   TimePoint now;
 
   void Grow(Compaction::LogGrew grew) { compaction.On(grew, now); }
+  void Allow(bool merge) { compaction.On(Compaction::MergeAllowed{merge}, now); }
   void Ask() { compaction.On(Compaction::Asked{}, now); }
   void Fail() { compaction.On(Compaction::Failed{}, now); }
   // The expected action has begun.
@@ -152,6 +153,43 @@ TEST_CASE("a log that is empty is not frozen, however much is not merged", "[com
   CHECK(world.Next() == Action::kMerge);
 }
 
+TEST_CASE("what comes in while a merge waits is frozen, and that merge takes it too",
+          "[compaction]") {
+  World world;
+  world.Allow(false);
+  world.Grow({.table_bytes = 100, .log_bytes = 1000});
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.End(1000);
+  CHECK(world.Run() == std::vector{Action::kSort});
+  CHECK(world.compaction.WantsMerge(world.now));
+  CHECK_FALSE(world.compaction.idle());
+  // A little more does not become a store of its own.
+  world.Grow({.table_bytes = 99, .log_bytes = 99, .unmerged_bytes = 501});
+  CHECK(world.Next() == std::nullopt);
+  CHECK(world.compaction.Deadline() == std::nullopt);
+  world.Grow({.table_bytes = 100, .log_bytes = 100, .unmerged_bytes = 501});
+  CHECK(world.Run() == kFreezing);
+  world.Allow(true);
+  CHECK(world.compaction.Deadline() == TimePoint::min());
+  CHECK(world.Run() == std::vector<Action>(kAll.begin() + 2, kAll.end()));
+  CHECK(world.compaction.idle());
+}
+
+TEST_CASE("a merge that failed waits for its turn again after the rest", "[compaction]") {
+  World world;
+  world.Ask();
+  world.RunUntil(Action::kMerge);
+  world.Fail();
+  world.Allow(false);
+  CHECK_FALSE(world.compaction.WantsMerge(world.now));
+  world.now += 5s;
+  CHECK(world.compaction.WantsMerge(world.now));
+  CHECK(world.Next() == std::nullopt);
+  CHECK(world.compaction.WantsMerge(world.now));
+  world.Allow(true);
+  CHECK(world.Next() == Action::kMerge);
+}
+
 TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the end",
           "[compaction]") {
   const std::uint64_t seed = GENERATE(range(1, 200));
@@ -194,6 +232,8 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
   };
   for (int step = 0; step < 300; ++step) {
     const auto working = world.compaction.working();
+    const bool allowed = random.Below(2) == 0;
+    world.Allow(allowed);
     switch (random.Below(5)) {
       case 0:
         table += random.Below(8);
@@ -218,15 +258,17 @@ TEST_CASE("whatever fails, one thing is done at a time, and all is merged in the
     const bool busy = world.compaction.working().has_value();
     if (const auto next = world.Next()) {
       CHECK_FALSE(busy);
-      if (next == Action::kMerge) CHECK((froze && unsorted == 0));
+      if (next == Action::kMerge) CHECK((allowed && froze && unsorted == 0));
       if (next == Action::kFreeze) {
         freeze_asked = std::exchange(asked, false);
         CHECK((table > 0 || freeze_asked));
       }
     }
     // There is always a next step: an end, a deadline, or a new event.
-    CHECK((world.compaction.working() || world.compaction.Deadline() || world.compaction.idle()));
+    CHECK((world.compaction.working() || world.compaction.Deadline() || world.compaction.idle() ||
+           world.compaction.WantsMerge(world.now)));
   }
+  world.Allow(true);
   world.Ask();
   for (int step = 0; step < 100 && !world.compaction.idle(); ++step) {
     (void)world.Next();

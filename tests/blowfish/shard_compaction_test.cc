@@ -493,33 +493,5 @@ TEST_CASE("bounds of a shard that make no sense are refused", "[shard]") {
   CHECK(opened.why.message.find("max_unmerged_bytes") != std::string::npos);
 }
 
-TEST_CASE("a shard merges when it is its turn among those of the server", "[shard]") {
-  OpenedShard opened{Schema()};
-  opened.options.merge_slots = std::make_shared<MergeSlots>(1);
-  opened.Open();
-  const MergeSlots& slots = *opened.options.merge_slots;
-  auto other = opened.options.merge_slots->Take(1, {});
-  REQUIRE(opened.Put("key1", 1, "here") == WriteResult());
-  opened.shard().Compact();
-  opened.PollUntil([&] { return opened.shard().stats().freezes == 1; });
-  while (slots.usage().waiting == 0) {
-    opened.shard().Poll();
-    std::this_thread::yield();
-  }
-  CHECK(opened.shard().stats().merges == 0);
-
-  SECTION("and does so then") {
-    other.reset();
-    opened.Rest();
-    CHECK(opened.shard().stats().merges == 1);
-  }
-  SECTION("and ends without waiting for it") {
-    opened.Close();
-    CHECK(slots.usage().waiting == 0);
-    opened.Open();
-  }
-  CheckReads(opened.shard(), {{"key1", {{1, 1}, "here"}}});
-}
-
 }  // namespace
 }  // namespace stout::blowfish

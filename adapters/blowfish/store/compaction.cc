@@ -7,6 +7,10 @@ namespace stout::blowfish {
 
 void Compaction::On(const Event& event, TimePoint now) {
   if (const auto* grew = std::get_if<LogGrew>(&event)) return On(*grew);
+  if (const auto* may = std::get_if<MergeAllowed>(&event)) {
+    merge_allowed_ = may->allowed;
+    return;
+  }
   if (const auto* asked = std::get_if<Asked>(&event)) return On(*asked);
   if (const auto* frozen = std::get_if<Frozen>(&event)) return On(*frozen);
   if (std::holds_alternative<Failed>(event)) return OnFailed(now);
@@ -59,6 +63,9 @@ void Compaction::OnFailed(TimePoint now) {
       asked_ = asked_ || freeze_to_merge_;
       resting.again.reset();
       break;
+    case Action::kMerge:
+      resting.again.reset();  // It is still due.
+      break;
     case Action::kRemove:
       state_ = Idle{};
       return;
@@ -85,12 +92,13 @@ bool Compaction::IsMergeDue() const {
 bool Compaction::IsFreezeDue() const {
   if (asked_) return true;
   if (log_.log_bytes == 0) return false;
-  return IsTooMuch() || log_.table_bytes >= options_.freeze_bytes ||
-         unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
+  if (log_.table_bytes >= options_.freeze_bytes) return true;
+  if (IsMergeDue()) return false;  // It waits. To freeze a little more would free nothing.
+  return IsTooMuch() || unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
 }
 
 std::optional<Compaction::Action> Compaction::Due() const {
-  if (IsMergeDue()) return Action::kMerge;
+  if (merge_allowed_ && IsMergeDue()) return Action::kMerge;
   if (IsFreezeDue()) return Action::kFreeze;
   return std::nullopt;
 }
@@ -123,7 +131,15 @@ std::optional<Compaction::Action> Compaction::working() const {
   return working->action;
 }
 
-bool Compaction::idle() const { return std::holds_alternative<Idle>(state_) && !Due(); }
+bool Compaction::idle() const {
+  return std::holds_alternative<Idle>(state_) && !IsMergeDue() && !IsFreezeDue();
+}
+
+bool Compaction::WantsMerge(TimePoint now) const {
+  const auto* const resting = std::get_if<Resting>(&state_);
+  const bool rested = resting != nullptr && resting->until <= now && !resting->again;
+  return (rested || std::holds_alternative<Idle>(state_)) && IsMergeDue();
+}
 
 std::string_view Describe(Compaction::Action action) {
   switch (action) {

@@ -34,14 +34,15 @@ struct CompactionOptions {
 ///     action     effect                                       done       failed: after a rest
 ///     kFreeze    the log's table is set aside                 kSort      Idle
 ///     kSort      it becomes a SuffixStore                     Idle       kSort
-///     kMerge     all SuffixStores and some of the files       kPublish   kMerge
+///     kMerge     all SuffixStores and some of the files       kPublish   Idle
 ///                become new files
 ///     kPublish   the manifest names these, durably            kTakeOver  kPublish: the merge holds
 ///     kTakeOver  queries go over to them                      kRemove    (cannot fail)
 ///     kRemove    files that the manifest no longer names      Idle       Idle: the next one
 ///                are removed                                              does it
 ///
-/// From Idle it begins a merge if one is due, otherwise a freeze if one is due. A merge is due in
+/// From Idle it begins a merge if one is due and allowed, otherwise a freeze if one is due. While a
+/// merge waits, what comes in is frozen and sorted, and that merge takes it too. A merge is due in
 /// these cases:
 /// - the log since the last merge is long;
 /// - a requested freeze is done;
@@ -61,6 +62,10 @@ class Compaction {
     std::uint64_t log_bytes = 0;       ///< and of the log itself, since the last freeze, about.
     std::uint64_t unmerged_bytes = 0;  ///< Memory of all that is not merged.
   };
+  /// Whether a merge may begin; true at first. The shards of a server merge in turns.
+  struct MergeAllowed {
+    bool allowed = true;
+  };
   /// Requests that all records are merged. The caller has mended the failure, so this ends a rest.
   struct Asked {};
   /// kFreeze is done, and took this part of the log.
@@ -70,7 +75,7 @@ class Compaction {
   /// Another action is done.
   struct Done {};
   struct Failed {};
-  using Event = std::variant<LogGrew, Asked, Frozen, Done, Failed>;
+  using Event = std::variant<LogGrew, MergeAllowed, Asked, Frozen, Done, Failed>;
 
   // States.
   struct Idle {
@@ -108,6 +113,8 @@ class Compaction {
   [[nodiscard]] std::optional<Action> working() const;
   /// No action is under way, nor due.
   [[nodiscard]] bool idle() const;
+  /// A merge is the next action once it is allowed.
+  [[nodiscard]] bool WantsMerge(TimePoint now) const;
   /// A failed action waits for its retry.
   [[nodiscard]] bool resting() const { return std::holds_alternative<Resting>(state_); }
 
@@ -132,6 +139,7 @@ class Compaction {
   bool asked_ = false;                // Since the last freeze began.
   bool freeze_to_merge_ = false;      // The freeze under way is for a merge.
   bool merge_now_ = false;            // independent of the log's length
+  bool merge_allowed_ = true;
 };
 
 /// "freeze", "sort", ...

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -283,13 +282,14 @@ class Shard {
   [[nodiscard]] Background::Work Merge();
   [[nodiscard]] Background::Work Publish() const;
   [[nodiscard]] Background::Work Remove();
+  void AskToMerge();
   void Run(Background::Work work);
   void End(Finished finished);
   void HideSome();
   void HideInNew(KeyView key);
   void GoOver();
   [[nodiscard]] LayerNumbers layer_numbers() const {
-    return files_.size() == 0 ? wanted_layers_.load() : files_.layer_numbers();
+    return files_.size() == 0 ? wanted_layers_ : files_.layer_numbers();
   }
   void OrderLayers(LayerNumbers wanted);
   void WantLayers(LayerNumbers wanted);
@@ -321,11 +321,12 @@ class Shard {
   std::uint64_t suffixes_through_ = 0;  // The last log file that they have all of.
   std::uint64_t suffix_bytes_ = 0;
   SuccinctStores files_;
-  std::atomic<LayerNumbers> wanted_layers_;  // layer_numbers(), for a merge that begins
+  LayerNumbers wanted_layers_;  // of the files to come, if there are none
   std::unique_ptr<LogStore> log_;
 
   Compaction compaction_;
-  std::uint64_t frozen_at_ms_ = 0;  // When the last freeze was asked for.
+  std::optional<MergeSlots::Place> place_;  // of a merge that is due
+  std::uint64_t frozen_at_ms_ = 0;          // When the last freeze was asked for.
   ShardStats stats_;
   bool pack_ = false;         // The next merge leaves as few files as it can.
   bool merge_packs_ = false;  // So does the one under way.

@@ -32,7 +32,21 @@ void Shard::Poll() {
   FillLayers();
   if (compaction_.working() == Compaction::Action::kTakeOver) HideSome();
   TellLog();
-  while (const auto action = compaction_.Next(options_.now())) Begin(*action);
+  AskToMerge();
+  while (const auto action = compaction_.Next(options_.now())) {
+    Begin(*action);
+    AskToMerge();
+  }
+}
+
+// What a merge takes is chosen when it is this shard's turn, so that it takes all that came until
+// then.
+void Shard::AskToMerge() {
+  if (!options_.merge_slots) return;
+  const TimePoint now = options_.now();
+  if (!place_ && compaction_.WantsMerge(now))
+    place_.emplace(options_.merge_slots->Queue(options_.wake));
+  compaction_.On(Compaction::MergeAllowed{place_ && place_->may_take()}, now);
 }
 
 void Shard::Compact() {
@@ -113,19 +127,18 @@ Background::Work Shard::Merge() {
                  .sweep = {.files = files_.ShareToMerge(sweeping_),
                            .newer = {},
                            .older = files_.Share({0, sweeping_.first})},
+                 .layers = layer_numbers(),
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
                  .max_file_bytes = max_file_bytes,
                  .encoding = encoding};
-  return [work = std::move(work), slots = options_.merge_slots,
-          &layers = wanted_layers_](const std::stop_token& stop) mutable {
+  std::optional<MergeSlots::Slot> slot;
+  if (place_) slot.emplace(std::move(*place_).Take(work.EstimateBytes()));
+  place_.reset();
+  return [work = std::move(work), slot = std::move(slot)](const std::stop_token& stop) {
     Finished finished;
     Diagnostics why;
-    // One that is asked to stop goes on without: it ends at once.
-    const std::optional<MergeSlots::Slot> slot =
-        slots ? slots->Take(work.EstimateBytes(), stop) : std::nullopt;
-    work.layers = layers;  // as of now: it may have waited for long
     auto merged = work.Run(stop, &why);
     if (!merged) return Ended(merged.error(), std::move(why.message));
     finished.merged = std::move(*merged);
