@@ -1,6 +1,7 @@
 #include "node/commands.h"
 
 #include <array>
+#include <initializer_list>
 #include <vector>
 
 namespace stout::node {
@@ -8,19 +9,31 @@ namespace {
 
 struct RowTable {
   RowTable() : descriptions(ClusterCommands().begin(), ClusterCommands().end()) {
-    for (const auto rows :
-         {AllKeysCommands(), DataletRows(), ExpiryCommands(), KeyspaceCommands(), LevelRows(),
-          OperationRows(), PeerCommands(), RangeScanRows(), SearchRows(), StringCommands(),
-          TableRows(), TenantRows(), TransactionCommands()}) {
+    Add(Runner::kRouter, {ExpiryCommands(), KeyspaceCommands(), PeerCommands(), RangePageRows(),
+                          StringCommands(), TransactionCommands()});
+    Add(Runner::kKeyWalk, {AllKeysCommands()});
+    Add(Runner::kValueSearch, {SearchRows()});
+    Add(Runner::kRangeScan, {RangeScanRows()});
+    Add(Runner::kDatalet, {DataletRows()});
+    Add(Runner::kOperations, {OperationRows()});
+    Add(Runner::kTables, {TableRows()});
+    Add(Runner::kLevels, {LevelRows()});
+    Add(Runner::kTenants, {TenantRows()});
+  }
+
+  void Add(Runner runner, std::initializer_list<std::span<const KeyCommand>> groups) {
+    for (const auto rows : groups) {
       for (const KeyCommand& row : rows) {
         descriptions.push_back(row.command);
         by_id[row.command.id] = &row;
+        runner_by_id[row.command.id] = runner;
       }
     }
   }
 
   std::vector<resp::Command> descriptions;
   std::array<const KeyCommand*, 256> by_id{};
+  std::array<Runner, 256> runner_by_id{};
 };
 
 const RowTable& Rows() {
@@ -32,12 +45,8 @@ const RowTable& Rows() {
 
 std::span<const resp::Command> AllCommands() { return Rows().descriptions; }
 
-bool IsOnAllKeys(const resp::Command& command) {
-  const std::uint8_t id = command.id;
-  return id == CommandId::kDbsize || id == CommandId::kFlushall || id == CommandId::kFlushdb ||
-         id == CommandId::kScan;
-}
-
 const KeyCommand& RowOf(const resp::Command& command) { return *Rows().by_id[command.id]; }
+
+Runner RunnerOf(const resp::Command& command) { return Rows().runner_by_id[command.id]; }
 
 }  // namespace stout::node

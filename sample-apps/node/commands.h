@@ -99,6 +99,7 @@ struct KeyCommand {
 [[nodiscard]] std::span<const KeyCommand> LevelRows();
 [[nodiscard]] std::span<const KeyCommand> OperationRows();
 [[nodiscard]] std::span<const KeyCommand> PeerCommands();
+[[nodiscard]] std::span<const KeyCommand> RangePageRows();
 [[nodiscard]] std::span<const KeyCommand> RangeScanRows();
 [[nodiscard]] std::span<const KeyCommand> SearchRows();
 [[nodiscard]] std::span<const KeyCommand> StringCommands();
@@ -116,10 +117,23 @@ struct KeyCommand {
 /// The descriptions of all rows, beside resp::SessionCommands().
 [[nodiscard]] std::span<const resp::Command> AllCommands();
 
-/// Returns true for the commands on all keys: SCAN, DBSIZE, FLUSHALL and FLUSHDB.
-[[nodiscard]] bool IsOnAllKeys(const resp::Command& command);
-
 /// Returns the row of a command. Requires that it is a KeyCommand.
 [[nodiscard]] const KeyCommand& RowOf(const resp::Command& command);
+
+/// The part of a connection that carries a command out.
+enum class Runner : std::uint8_t {
+  kRouter,  ///< on keys, at the maps that have them
+  kKeyWalk,
+  kValueSearch,
+  kRangeScan,
+  kDatalet,
+  kOperations,
+  kTables,
+  kLevels,
+  kTenants,
+};
+
+/// Requires that it is a KeyCommand.
+[[nodiscard]] Runner RunnerOf(const resp::Command& command);
 
 }  // namespace stout::node

@@ -123,28 +123,6 @@ bool CanBeServed(const StoreTraits& traits) {
          traits.ordered && traits.opaque_values;
 }
 
-bool DataletCommands::Runs(const Request& request) {
-  if (!request.on_keys()) return false;
-  switch (request.command->id) {
-    case kStoutEpoch:
-    case kStoutFence:
-    case kStoutRead:
-    case kStoutScan:
-    case kStoutWrite:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::size_t DataletCommands::Alike(std::span<const Request> requests) {
-  const resp::Command* const command = requests.front().command;
-  const auto other = std::ranges::find_if(requests, [&](const Request& request) {
-    return !Runs(request) || request.command != command;
-  });
-  return static_cast<std::size_t>(other - requests.begin());
-}
-
 void DataletCommands::Clear() {
   replies_.clear();
   if (replies_.capacity() > kDataletRepliesKept) replies_.shrink_to_fit();

@@ -26,13 +26,7 @@ class DataletCommands {
   DataletCommands(NodeService& service, const resp::Session& session)
       : service_(service), session_(session) {}
 
-  /// Returns true if the command is one of these.
-  [[nodiscard]] static bool Runs(const Request& request);
-  /// Returns how many requests at the front may run side by side: those of the same command.
-  /// Requires that Runs(requests.front()).
-  [[nodiscard]] static std::size_t Alike(std::span<const Request> requests);
-
-  /// Carries out requests that are Alike(). Their replies are valid until Clear().
+  /// Carries out requests of one command, side by side. Their replies are valid until Clear().
   [[nodiscard]] boost::asio::awaitable<void> Run(std::span<Request> requests);
   void Clear();
 

@@ -48,10 +48,6 @@ bool MayPass(std::string_view error) {
 
 }  // namespace
 
-bool KeyWalk::Runs(const Request& request) {
-  return request.on_keys() && IsOnAllKeys(*request.command);
-}
-
 asio::awaitable<void> KeyWalk::Run(Request& request) {
   request.replies = &replies_;
   request.reply_begin = replies_.size();

@@ -31,9 +31,6 @@ class KeyWalk {
         session_(session),
         remover_(service, table, session) {}
 
-  /// Returns true if the command is one of these.
-  [[nodiscard]] static bool Runs(const Request& request);
-
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);

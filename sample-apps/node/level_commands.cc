@@ -180,10 +180,6 @@ bool LevelCommands::IsOne(const resp::Command& command) {
          command.name == "readonly" || command.name == "readwrite";
 }
 
-bool LevelCommands::Runs(const Request& request) {
-  return request.seen || (request.on_keys() && IsOne(*request.command));
-}
-
 asio::awaitable<void> LevelCommands::Run(Request& request) {
   if (request.seen) {
     seen_.Set(*request.seen == TimePoint() ? resp::UnixTime() : *request.seen);

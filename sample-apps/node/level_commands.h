@@ -45,7 +45,6 @@ class LevelCommands {
   /// Returns true for these commands, READONLY and READWRITE. They are refused inside a
   /// transaction.
   [[nodiscard]] static bool IsOne(const resp::Command& command);
-  [[nodiscard]] static bool Runs(const Request& request);
 
   /// Carries out the command. Its reply is valid until Clear().
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);

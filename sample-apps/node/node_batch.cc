@@ -28,6 +28,24 @@ constexpr std::size_t kMostCommands = 1024;
 /// Memory for commands that an idle client may hold.
 constexpr std::size_t kRequestsKept = 128;
 
+// The router passes over requests that are answered already.
+Runner RunnerFor(const Request& request) {
+  if (request.seen) return Runner::kLevels;
+  return request.on_keys() ? RunnerOf(*request.command) : Runner::kRouter;
+}
+
+// Returns how many requests at the front are carried out together.
+std::size_t LengthOfRun(std::span<const Request> requests) {
+  const Request& first = requests.front();
+  const Runner runner = RunnerFor(first);
+  if (runner != Runner::kRouter && runner != Runner::kDatalet) return 1;
+  const auto other = std::ranges::find_if(requests, [&](const Request& request) {
+    return request.relaxed != first.relaxed || RunnerFor(request) != runner ||
+           (runner == Runner::kDatalet && request.command != first.command);
+  });
+  return static_cast<std::size_t>(other - requests.begin());
+}
+
 }  // namespace
 
 NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
@@ -164,8 +182,9 @@ void NodeBatch::Queue(Request& request) {
   if (request.command != nullptr && request.command->name == "quit") return;
   // As in redis, EXEC reports what is wrong with the arguments, except for their number.
   if (request.command != nullptr) request.error.clear();
-  if (request.error.empty() && ((request.command->flags & kAlone) != 0 || KeyWalk::Runs(request) ||
-                                LevelCommands::IsOne(*request.command))) {
+  if (request.error.empty() &&
+      ((request.command->flags & kAlone) != 0 || RunnerOf(*request.command) == Runner::kKeyWalk ||
+       LevelCommands::IsOne(*request.command))) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
@@ -239,7 +258,8 @@ void NodeBatch::Check(Request& request) const {
   } else if (table_->dropped && request.command->id != CommandId::kStoutTable) {
     request.error =
         fmt::format("ERR table {} was dropped: STOUT.TABLE USE another, or default", table_->name);
-  } else if (!DataletCommands::Runs(request) && std::ranges::any_of(request.arguments, too_large)) {
+  } else if (RunnerOf(*request.command) != Runner::kDatalet &&
+             std::ranges::any_of(request.arguments, too_large)) {
     request.error = "ERR an argument is larger than --max-value";
   } else if (IsOnMembersKey(request)) {
     request.error =
@@ -271,45 +291,43 @@ void NodeBatch::Clear() {
   tenants_.Clear();
 }
 
+asio::awaitable<void> NodeBatch::RunAlike(std::span<Request> requests) {
+  Request& first = requests.front();
+  if (first.relaxed) {
+    co_await reader_.Run(requests);
+    co_return co_await router_.Run(requests);
+  }
+  switch (RunnerFor(first)) {
+    case Runner::kRouter:
+      co_return co_await router_.Run(requests);
+    case Runner::kKeyWalk:
+      co_await walk_.Run(first);
+      break;
+    case Runner::kValueSearch:
+      co_await search_.Run(first);
+      break;
+    case Runner::kRangeScan:
+      co_await range_scan_.Run(first);
+      break;
+    case Runner::kDatalet:
+      co_return co_await datalet_.Run(requests);
+    case Runner::kOperations:
+      co_return co_await operations_.Run(first);
+    case Runner::kTables:
+      co_return co_await tables_.Run(first);
+    case Runner::kLevels:
+      co_return co_await level_commands_.Run(first);
+    case Runner::kTenants:
+      co_return tenants_.Run(first);
+  }
+  router_.seen().Add(resp::UnixTime());  // their replies have no stamps: it may be from just now
+}
+
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
   for (std::span<Request> left = requests_; !left.empty();) {
-    const auto other = std::ranges::find_if(left, [](const Request& request) {
-      return request.relaxed || KeyWalk::Runs(request) || RangeScan::Runs(request) ||
-             ValueSearch::Runs(request) || DataletCommands::Runs(request) ||
-             OperationCommands::Runs(request) || TableCommands::Runs(request) ||
-             LevelCommands::Runs(request) || TenantCommands::Runs(request);
-    });
-    co_await router_.Run(left.first(static_cast<std::size_t>(other - left.begin())));
-    left = {other, left.end()};
-    if (left.empty()) break;
-    std::size_t done = 1;
-    if (left.front().relaxed) {
-      const auto last = std::ranges::find_if_not(left, &Request::relaxed);
-      done = static_cast<std::size_t>(last - left.begin());
-      co_await reader_.Run(left.first(done));
-      co_await router_.Run(left.first(done));
-    } else if (KeyWalk::Runs(left.front())) {
-      co_await walk_.Run(left.front());
-      router_.seen().Add(resp::UnixTime());
-    } else if (ValueSearch::Runs(left.front())) {
-      co_await search_.Run(left.front());
-      router_.seen().Add(resp::UnixTime());
-    } else if (RangeScan::Runs(left.front())) {
-      co_await range_scan_.Run(left.front());
-      router_.seen().Add(resp::UnixTime());
-    } else if (TableCommands::Runs(left.front())) {
-      co_await tables_.Run(left.front());
-    } else if (LevelCommands::Runs(left.front())) {
-      co_await level_commands_.Run(left.front());
-    } else if (TenantCommands::Runs(left.front())) {
-      tenants_.Run(left.front());
-    } else if (OperationCommands::Runs(left.front())) {
-      co_await operations_.Run(left.front());
-    } else {
-      done = DataletCommands::Alike(left);
-      co_await datalet_.Run(left.first(done));
-    }
+    const std::size_t done = LengthOfRun(left);
+    co_await RunAlike(left.first(done));
     left = left.subspan(done);
   }
   for (Request& request : requests_) {

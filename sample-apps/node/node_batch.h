@@ -2,6 +2,7 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ class NodeBatch final : public resp::Batch {
   void TakeForwardedExec(Request& request);
   void SetLevels(Request& request);
   void NoteUse(const Request& request);
+  // Carries out requests that one Runner takes together.
+  [[nodiscard]] boost::asio::awaitable<void> RunAlike(std::span<Request> requests);
   void Watch(Request& request);
   void Join(std::string& out);
   void Reply(Request& request, std::string& out);

@@ -123,13 +123,6 @@ void AppendReply(Request& request, std::string_view reply, resp::Resp version,
   request.reply_end = replies.size();
 }
 
-bool OperationCommands::Runs(const Request& request) {
-  if (!request.on_keys()) return false;
-  const int id = request.command->id;
-  return id == kStoutDatalet || id == kStoutForce || id == kStoutMode || id == kStoutMove ||
-         id == kStoutStatus;
-}
-
 asio::awaitable<void> OperationCommands::Run(Request& request) {
   std::string reply;
   if (request.command->id == kStoutMove) {

@@ -30,9 +30,6 @@ class OperationCommands {
   OperationCommands(Table* const& table, const resp::Session& session)
       : table_(table), session_(session) {}
 
-  /// Returns true if the command is one of these.
-  [[nodiscard]] static bool Runs(const Request& request);
-
   /// Carries out the command. Its reply is valid until Clear().
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
   void Clear() { replies_ = {}; }

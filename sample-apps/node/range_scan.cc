@@ -63,9 +63,12 @@ void ParsePage(Request& request) {
 }
 
 // clang-format off
-constexpr KeyCommand kRangeScanRows[] = {
+constexpr KeyCommand kRangePageRows[] = {
     {{kStoutPage, "stout.page", 6, kReadonly | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns a page of the keys of a range, for another node."}, ParsePage},
+};
+
+constexpr KeyCommand kRangeScanRows[] = {
     {{kStoutRange, "stout.range", -3, kReadonly | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns the keys of an interval in order."}, ParseRange},
 };
@@ -82,11 +85,8 @@ void ReplyKeys(const Request& request, std::span<const std::pair<std::string, st
 
 }  // namespace
 
+std::span<const KeyCommand> RangePageRows() { return kRangePageRows; }
 std::span<const KeyCommand> RangeScanRows() { return kRangeScanRows; }
-
-bool RangeScan::Runs(const Request& request) {
-  return request.on_keys() && request.command->id == kStoutRange;
-}
 
 void RangeScan::ReplyPage(const Request& request, resp::ReplyWriter& reply) {
   reply.ArrayHeader(2);

@@ -111,10 +111,6 @@ constexpr KeyCommand kTableRows[] = {
 
 std::span<const KeyCommand> TableRows() { return kTableRows; }
 
-bool TableCommands::Runs(const Request& request) {
-  return request.on_keys() && request.command->id == kStoutTable;
-}
-
 asio::awaitable<void> TableCommands::Run(Request& request) {
   const auto& arguments = request.arguments;
   std::string reply;

@@ -21,8 +21,6 @@ class TableCommands {
   TableCommands(NodeService& service, Table*& table, Router& router, const resp::Session& session)
       : service_(service), table_(table), router_(router), session_(session) {}
 
-  [[nodiscard]] static bool Runs(const Request& request);
-
   /// Carries out the command. Its reply is valid until Clear().
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
   void Clear() { replies_ = {}; }

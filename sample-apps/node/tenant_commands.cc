@@ -30,11 +30,6 @@ constexpr KeyCommand kTenantRows[] = {
 
 std::span<const KeyCommand> TenantRows() { return kTenantRows; }
 
-bool TenantCommands::Runs(const Request& request) {
-  return request.on_keys() &&
-         (request.command->id == kStoutAdmit || request.command->id == kStoutTag);
-}
-
 std::optional<TenantId> TenantCommands::Tag(Request& request) {
   if (!request.error.empty() || request.arguments.size() == 1) return std::nullopt;
   if (request.arguments.size() > 2) request.error = "ERR syntax: STOUT.TAG [TENANT]";

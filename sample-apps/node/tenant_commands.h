@@ -23,8 +23,6 @@ class TenantCommands {
   /// Reads STOUT.TAG. Returns the tenant from the next command on; nullopt if it stays.
   [[nodiscard]] std::optional<TenantId> Tag(Request& request);
 
-  [[nodiscard]] static bool Runs(const Request& request);
-
   /// Carries out the command. Its reply is valid until Clear().
   void Run(Request& request);
   void Clear() { replies_ = {}; }

@@ -91,12 +91,6 @@ constexpr KeyCommand kSearchRows[] = {
 
 std::span<const KeyCommand> SearchRows() { return kSearchRows; }
 
-bool ValueSearch::Runs(const Request& request) {
-  return request.on_keys() && std::ranges::any_of(kSearchRows, [&](const KeyCommand& row) {
-           return row.command.id == request.command->id;
-         });
-}
-
 std::optional<Schema> ValueSearch::SchemaOfTable(Request& request) {
   std::optional<Schema>& schema = table_->schema;
   const MemberRanges* const members =

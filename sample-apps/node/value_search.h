@@ -30,8 +30,6 @@ class ValueSearch {
   ValueSearch(NodeService& service, Table* const& table, const resp::Session& session)
       : service_(service), table_(table), session_(session), reader_(service, table, session) {}
 
-  [[nodiscard]] static bool Runs(const Request& request);
-
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
   [[nodiscard]] boost::asio::awaitable<void> Run(Request& request);
