@@ -1,0 +1,192 @@
+#include "server/decide.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "protocol/etag.h"
+#include "server/manifest.h"
+
+namespace stout::docstore {
+namespace {
+
+std::string SectionKey(std::string_view document, std::string_view section) {
+  return fmt::format("{}/s/{}", document, section);
+}
+
+http::Response WithETag(int status, std::string etag) {
+  http::Response response;
+  response.status = status;
+  response.etag = std::move(etag);
+  return response;
+}
+
+http::Response PreconditionFailed(std::string etag) {
+  http::Response response =
+      http::MakeError(412, "the current state does not satisfy the preconditions",
+                      "read the current state, and repeat the request with its ETag in If-Match");
+  response.etag = std::move(etag);
+  return response;
+}
+
+http::Response NotFound(std::string_view what) {
+  return http::MakeError(404, fmt::format("the {} does not exist", what),
+                         "create it with PUT /docs/{document}/sections/{section}");
+}
+
+// Returns the entity tag of the section or document, or "" if it does not exist. A section exists
+// only if the manifest names it.
+std::string CurrentETag(const Found& found, const DocumentRequest& request) {
+  const bool section = !request.section.empty();
+  const KeyMap::Entry& entry = section ? found.section : found.manifest;
+  if (!entry.value) return {};
+  if (section && !manifest::Contains(found.names(), request.section)) return {};
+  return FormatETag(entry.stamp);
+}
+
+http::Response TooMuchLent() {
+  http::Response response =
+      http::MakeError(503,
+                      "answers that clients have not read yet use all the memory that "
+                      "--max-body-bytes-in-flight allows",
+                      "repeat the request after Retry-After seconds");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+// `may_lend`: the answer may hold the state that it shows in memory.
+http::Response Read(KeyMap& map, const Found& found, const DocumentRequest& request,
+                    bool may_lend) {
+  std::string etag = CurrentETag(found, request);
+  const http::Verdict verdict = http::Evaluate(request.preconditions, etag);
+  if (verdict == http::Verdict::kFailed) return PreconditionFailed(std::move(etag));
+  if (etag.empty()) return NotFound(request.section.empty() ? "document" : "section");
+  if (verdict == http::Verdict::kUnchanged) return WithETag(304, std::move(etag));
+  if (!may_lend) return TooMuchLent();
+  http::Response response;
+  if (request.section.empty()) {
+    response.body = map.Lend(manifest::ToJson(request.document, found.names()));
+  } else {
+    response.content_type = "application/octet-stream";
+    response.body = found.section.value;
+  }
+  response.etag = std::move(etag);
+  return response;
+}
+
+// Changes states, and records it.
+class Changes {
+ public:
+  Changes(KeyMap& map, ChangeRecorder* recorder) : map_(map), recorder_(recorder) {}
+
+  Result<Stamp> Put(KeyView key, std::string value) {
+    const std::size_t bytes = value.size();
+    return Record(key, bytes, map_.Put(key, std::move(value)));
+  }
+  Result<Stamp> Delete(KeyView key) { return Record(key, 0, map_.Delete(key)); }
+
+ private:
+  Result<Stamp> Record(KeyView key, std::size_t bytes, Result<Stamp> stamp) {
+    if (stamp && recorder_ != nullptr) recorder_->Add(key, bytes);
+    return stamp;
+  }
+
+  KeyMap& map_;
+  ChangeRecorder* const recorder_;  // may be null
+};
+
+// Writes the section first. If the manifest is then pushed back, it does not name the section, so
+// the section does not exist.
+Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
+                     DocumentRequest& request) {
+  const Result<Stamp> stamp = changes.Put(keys.section, std::move(request.body));
+  if (!stamp) return stamp;
+  const Result<Stamp> named =
+      changes.Put(keys.manifest, manifest::With(found.names(), request.section));
+  return named ? stamp : named;
+}
+
+Result<http::Response> Put(Changes& changes, const Keys& keys, const Found& found,
+                           DocumentRequest& request, std::size_t max_sections) {
+  std::string etag = CurrentETag(found, request);
+  if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
+    return PreconditionFailed(std::move(etag));
+  }
+  const bool named = manifest::Contains(found.names(), request.section);
+  if (!named && manifest::Count(found.names()) >= max_sections) {
+    return http::MakeError(507, "the document has reached the limit of --max-sections",
+                           "spread its sections over several documents");
+  }
+  const Result<Stamp> stamp = named ? changes.Put(keys.section, std::move(request.body))
+                                    : Create(changes, keys, found, request);
+  if (!stamp) return stamp.error();
+  return WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp));
+}
+
+// Changes the manifest first, because a section that it does not name does not exist. The states of
+// such sections are garbage. If their deletion is pushed back, they stay until they are rewritten.
+Result<Stamp> DeleteSection(Changes& changes, const Keys& keys, const Found& found,
+                            std::string_view section) {
+  std::string rest = manifest::Without(found.names(), section);
+  const Result<Stamp> stamp =
+      rest.empty() ? changes.Delete(keys.manifest) : changes.Put(keys.manifest, std::move(rest));
+  if (stamp) (void)changes.Delete(keys.section);
+  return stamp;
+}
+
+Result<Stamp> DeleteDocument(Changes& changes, const Keys& keys, const Found& found,
+                             std::string_view document) {
+  const Result<Stamp> stamp = changes.Delete(keys.manifest);
+  if (!stamp) return stamp;
+  for (const std::string_view section : manifest::Sections(found.names())) {
+    if (!changes.Delete(SectionKey(document, section))) break;
+  }
+  return stamp;
+}
+
+Result<http::Response> Delete(Changes& changes, const Keys& keys, const Found& found,
+                              const DocumentRequest& request) {
+  const bool document = request.section.empty();
+  std::string etag = CurrentETag(found, request);
+  if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
+    return PreconditionFailed(std::move(etag));
+  }
+  // A crash or a refusal can leave a name without a state. Such a name can be deleted, too.
+  const bool named = document ? found.manifest.value != nullptr
+                              : manifest::Contains(found.names(), request.section);
+  if (!named) return NotFound(document ? "document" : "section");
+  const Result<Stamp> stamp = document ? DeleteDocument(changes, keys, found, request.document)
+                                       : DeleteSection(changes, keys, found, request.section);
+  if (!stamp) return stamp.error();
+  return WithETag(204, {});
+}
+
+}  // namespace
+
+Keys::Keys(const DocumentRequest& request)
+    : section(request.section.empty() ? std::string()
+                                      : SectionKey(request.document, request.section)),
+      manifest(fmt::format("{}/m", request.document)) {}
+
+std::size_t Found::bytes() const {
+  constexpr std::size_t kOverhead = 4096;
+  return (section.value ? section.value->capacity() + kOverhead : 0) +
+         (manifest.value ? manifest.value->capacity() + kOverhead : 0);
+}
+
+Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
+                              const Found& found, DocumentRequest& request,
+                              std::size_t max_sections, bool may_lend) {
+  Changes changes(map, recorder);
+  switch (request.method) {
+    case http::Method::kPut:
+      return Put(changes, keys, found, request, max_sections);
+    case http::Method::kDelete:
+      return Delete(changes, keys, found, request);
+    default:
+      return Read(map, found, request, may_lend);
+  }
+}
+
+}  // namespace stout::docstore

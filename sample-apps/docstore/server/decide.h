@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "http/message.h"
+#include "server/change_recorder.h"
+#include "server/documents.h"
+#include "server/turnstile.h"
+#include "stout/error.h"
+#include "stout/key_map.h"
+
+// What a request to a document reads and changes, once the states are in memory.
+
+namespace stout::docstore {
+
+/// The keys of a request. Ids have no '/', so keys never collide.
+struct Keys {
+  explicit Keys(const DocumentRequest& request);
+
+  std::string section;  ///< empty: the request names no section
+  std::string manifest;
+};
+
+/// The states at one moment. While a request holds `turn`, later requests of the document wait.
+struct Found {
+  ErrorCode error;
+  KeyMap::Entry section;
+  KeyMap::Entry manifest;
+  Turnstile::Turn turn;
+
+  /// Returns an upper bound of the values' memory.
+  [[nodiscard]] std::size_t bytes() const;
+  [[nodiscard]] std::string_view names() const {
+    return manifest.value ? std::string_view(*manifest.value) : std::string_view();
+  }
+};
+
+/// Decides and changes in one step, and returns the answer. Wait with SafeReply before it is sent.
+/// `may_lend`: the answer may hold the state that it shows in memory. `recorder` may be null.
+/// Errors: as KeyMap::Put; nothing was done.
+[[nodiscard]] Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
+                                            const Found& found, DocumentRequest& request,
+                                            std::size_t max_sections, bool may_lend);
+
+}  // namespace stout::docstore
