@@ -1,5 +1,5 @@
 // The durability promises of the document service: no answer reveals a state that a crash could
-// take back, under races, push-back, refusals, faults or a drain.
+// take back, under races, push-back, faults or a drain.
 
 #include <fmt/format.h>
 
@@ -22,14 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::Eventually;
-
-// Waits until this many answers wait for the store.
-void AwaitReplies(const TestServer& server, int count) {
-  Client client(server.port());
-  const std::string held = fmt::format("\"stout_replies_held\":{},", count);
-  while (client.Do("GET", "/stats").body.find(held) == std::string::npos) {
-  }
-}
 
 TEST_CASE("a write is answered when it is durable, and not before", "[docstore]") {
   GatedService service;
@@ -233,21 +225,6 @@ TEST_CASE("a lost answer costs time, not the write", "[docstore]") {
   service.store.ScriptWrite(Fault::kFail);
   CHECK(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
   CHECK(client.Do("GET", "/docs/d/sections/s").body == "x");
-}
-
-TEST_CASE("what the store refuses is told to those who asked for it", "[docstore]") {
-  FaultyOptions faults;
-  faults.refuse = [](KeyView key) { return key == "d/s/bad"; };
-  FaultyService service(OneShard(), std::move(faults));
-  Client client(service.server.port());
-  CHECK(client.Do("PUT", "/docs/d/sections/good", "x").status == 201);
-  CHECK(client.Do("PUT", "/docs/d/sections/bad", "x").status == 507);
-  CHECK(client.Do("GET", "/docs/d/sections/bad").status == 404);
-  CHECK(client.Do("GET", "/docs/d/sections/good").status == 200);
-  // Its name may have stayed, and can be deleted.
-  const int removed = client.Do("DELETE", "/docs/d/sections/bad").status;
-  CHECK((removed == 204 || removed == 404 || removed == 507));
-  CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"good\"]}\n");
 }
 
 TEST_CASE("a drain answers what it has read, says 503 to the rest, and flushes", "[docstore]") {

@@ -1,5 +1,7 @@
 #include "docstore_support.h"
 
+#include <fmt/format.h>
+
 #include <future>
 #include <stdexcept>
 #include <utility>
@@ -67,6 +69,13 @@ ErrorCode TestServer::Drain() {
   std::promise<ErrorCode> drained;
   server_->Drain([&](ErrorCode ec) { drained.set_value(ec); });
   return drained.get_future().get();
+}
+
+void AwaitReplies(const TestServer& server, int count) {
+  Client client(server.port());
+  const std::string held = fmt::format("\"stout_replies_held\":{},", count);
+  while (client.Do("GET", "/stats").body.find(held) == std::string::npos) {
+  }
 }
 
 DocumentsOptions TestServer::TwoShards() {

@@ -96,6 +96,9 @@ struct GatedService {
   TestServer server;
 };
 
+/// Waits until this many answers wait for the store.
+void AwaitReplies(const TestServer& server, int count);
+
 using Client = test::HttpClient;
 using Reply = test::HttpReply;
 using test::Format;

@@ -22,27 +22,17 @@ http::Response WithETag(int status, std::string etag) {
   return response;
 }
 
-http::Response PreconditionFailed(std::string etag) {
+http::Response PreconditionFailed(const std::string& etag) {
   http::Response response =
       http::MakeError(412, "the current state does not satisfy the preconditions",
                       "read the current state, and repeat the request with its ETag in If-Match");
-  response.etag = std::move(etag);
+  response.etag = etag;
   return response;
 }
 
 http::Response NotFound(std::string_view what) {
   return http::MakeError(404, fmt::format("the {} does not exist", what),
                          "create it with PUT /docs/{document}/sections/{section}");
-}
-
-// Returns the entity tag of the section or document, or "" if it does not exist. A section exists
-// only if the manifest names it.
-std::string CurrentETag(const Found& found, const DocumentRequest& request) {
-  const bool section = !request.section.empty();
-  const KeyMap::Entry& entry = section ? found.section : found.manifest;
-  if (!entry.value) return {};
-  if (section && !manifest::Contains(found.names(), request.section)) return {};
-  return FormatETag(entry.stamp);
 }
 
 http::Response TooMuchLent() {
@@ -57,12 +47,11 @@ http::Response TooMuchLent() {
 
 // `may_lend`: the answer may hold the state that it shows in memory.
 http::Response Read(KeyMap& map, const Found& found, const DocumentRequest& request,
-                    bool may_lend) {
-  std::string etag = CurrentETag(found, request);
+                    const std::string& etag, bool may_lend) {
   const http::Verdict verdict = http::Evaluate(request.preconditions, etag);
-  if (verdict == http::Verdict::kFailed) return PreconditionFailed(std::move(etag));
+  if (verdict == http::Verdict::kFailed) return PreconditionFailed(etag);
   if (etag.empty()) return NotFound(request.section.empty() ? "document" : "section");
-  if (verdict == http::Verdict::kUnchanged) return WithETag(304, std::move(etag));
+  if (verdict == http::Verdict::kUnchanged) return WithETag(304, etag);
   if (!may_lend) return TooMuchLent();
   http::Response response;
   if (request.section.empty()) {
@@ -71,7 +60,7 @@ http::Response Read(KeyMap& map, const Found& found, const DocumentRequest& requ
     response.content_type = "application/octet-stream";
     response.body = found.section.value;
   }
-  response.etag = std::move(etag);
+  response.etag = etag;
   return response;
 }
 
@@ -108,10 +97,10 @@ Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
 }
 
 Result<http::Response> Put(Changes& changes, const Keys& keys, const Found& found,
-                           DocumentRequest& request, std::size_t max_sections) {
-  std::string etag = CurrentETag(found, request);
+                           DocumentRequest& request, const std::string& etag,
+                           std::size_t max_sections) {
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
-    return PreconditionFailed(std::move(etag));
+    return PreconditionFailed(etag);
   }
   const bool named = manifest::Contains(found.names(), request.section);
   if (!named && manifest::Count(found.names()) >= max_sections) {
@@ -146,11 +135,10 @@ Result<Stamp> DeleteDocument(Changes& changes, const Keys& keys, const Found& fo
 }
 
 Result<http::Response> Delete(Changes& changes, const Keys& keys, const Found& found,
-                              const DocumentRequest& request) {
+                              const DocumentRequest& request, const std::string& etag) {
   const bool document = request.section.empty();
-  std::string etag = CurrentETag(found, request);
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
-    return PreconditionFailed(std::move(etag));
+    return PreconditionFailed(etag);
   }
   // A crash or a refusal can leave a name without a state. Such a name can be deleted, too.
   const bool named = document ? found.manifest.value != nullptr
@@ -175,18 +163,35 @@ std::size_t Found::bytes() const {
          (manifest.value ? manifest.value->capacity() + kOverhead : 0);
 }
 
+// A section exists only if the manifest names it.
+std::string CurrentETag(const Found& found, const DocumentRequest& request) {
+  const bool section = !request.section.empty();
+  const KeyMap::Entry& entry = section ? found.section : found.manifest;
+  if (!entry.value) return {};
+  if (section && !manifest::Contains(found.names(), request.section)) return {};
+  return FormatETag(entry.stamp);
+}
+
 Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
-                              const Found& found, DocumentRequest& request,
+                              const Found& found, DocumentRequest& request, const std::string& etag,
                               std::size_t max_sections, bool may_lend) {
   Changes changes(map, recorder);
   switch (request.method) {
     case http::Method::kPut:
-      return Put(changes, keys, found, request, max_sections);
+      return Put(changes, keys, found, request, etag, max_sections);
     case http::Method::kDelete:
-      return Delete(changes, keys, found, request);
+      return Delete(changes, keys, found, request, etag);
     default:
-      return Read(map, found, request, may_lend);
+      return Read(map, found, request, etag, may_lend);
   }
+}
+
+// The tag of a document does not show whether the states of its sections are gone. The tag of a
+// section does not show whether there is a name without a state.
+bool IsUndone(const Found& now, const DocumentRequest& request, std::string_view etag) {
+  const bool shows =
+      !request.section.empty() && (request.method == http::Method::kPut || !etag.empty());
+  return shows && !now.error && CurrentETag(now, request) == etag;
 }
 
 }  // namespace stout::docstore

@@ -37,11 +37,20 @@ struct Found {
   }
 };
 
+/// Returns the entity tag of the section or document, or "" if it does not exist.
+[[nodiscard]] std::string CurrentETag(const Found& found, const DocumentRequest& request);
+
 /// Decides and changes in one step, and returns the answer. Wait with SafeReply before it is sent.
-/// `may_lend`: the answer may hold the state that it shows in memory. `recorder` may be null.
-/// Errors: as KeyMap::Put; nothing was done.
+/// `etag`: the CurrentETag. `may_lend`: the answer may hold the state that it shows in memory.
+/// `recorder` may be null. Errors: as KeyMap::Put; nothing was done.
 [[nodiscard]] Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
                                             const Found& found, DocumentRequest& request,
-                                            std::size_t max_sections, bool may_lend);
+                                            const std::string& etag, std::size_t max_sections,
+                                            bool may_lend);
+
+/// Returns true if `now` shows that a change, of which the store refuses a part, has not taken and
+/// will not take effect. `etag`: the CurrentETag before the change.
+[[nodiscard]] bool IsUndone(const Found& now, const DocumentRequest& request,
+                            std::string_view etag);
 
 }  // namespace stout::docstore

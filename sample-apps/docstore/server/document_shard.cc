@@ -96,6 +96,11 @@ bool SaysChanged(const http::Response& response, const DocumentRequest& request)
   return !reads && response.status / 100 == 2;
 }
 
+// Returns true if the store will never take one of the states.
+bool IsRefusal(ErrorCode ec) {
+  return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
+}
+
 }  // namespace
 
 // Coroutines that serve share the state, because they may outlive the shard.
@@ -120,14 +125,20 @@ struct DocumentShard::State {
     const auto decided = ScopeProof::Clock::now();
     // The memory of this request does not count, so a single request is always served.
     const bool may_lend = *self->limits.lent_bytes < self->limits.max_lent_bytes + found.bytes();
-    Result<http::Response> response = Decide(map, self->recorder.get(), keys, found, request,
+    const std::string etag = CurrentETag(found, request);
+    Result<http::Response> response = Decide(map, self->recorder.get(), keys, found, request, etag,
                                              self->limits.max_sections, may_lend);
     found = Found();  // ends the turn; only the answer holds its state from here on
     if (!response) co_return Outcome{.error = response.error()};
     const std::array<KeyView, 2> both = {keys.manifest, keys.section};
     const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
     auto [ec] = co_await map.AsyncSafeReply(revealed, kAwait);
-    const bool changed = SaysChanged(*response, request);
+    bool changed = SaysChanged(*response, request);
+    if (changed && IsRefusal(ec)) {
+      // The store refuses one of the states, but it may have taken another one.
+      const Found now = co_await Load(map, *self->turnstile, request, keys);
+      changed = !IsUndone(now, request, etag);
+    }
     if (ec) co_return Outcome{.error = ec, .changed = changed};
     // A durable change proves by itself that the documents were ours.
     if (self->proof && !changed && !self->proof->Covers(decided)) {

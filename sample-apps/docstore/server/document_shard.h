@@ -34,7 +34,7 @@ class DocumentShard {
   struct Outcome {
     http::Response response;
     ErrorCode error;
-    bool changed = false;  ///< if `error` is set: the change is in memory and may become durable
+    bool changed = false;  ///< if `error` is set: the change may have taken or may yet take effect
   };
   struct Limits {
     std::size_t max_sections;

@@ -1,0 +1,103 @@
+// Requests that change several keys, of which the store takes only some: what is deleted stays
+// deleted, and no answer says that nothing was done if something was.
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "docstore_support.h"
+#include "stout/adapters/faulty_store.h"
+#include "tests/support/catch.h"
+
+namespace stout::docstore {
+namespace {
+
+// A service over a store that refuses one key, and that the test can shut.
+class RefusingService {
+ public:
+  explicit RefusingService(const DocumentsOptions& documents = OneShard())
+      : faulty_(runner_.context().get_executor(),
+                std::make_unique<MemoryStore>(runner_.context().get_executor()), Refusal()),
+        gate(faulty_),
+        server(runner_, gate, documents) {}
+  ~RefusingService() { gate.Open(); }
+
+  // An empty key: no key is refused any more.
+  void Refuse(std::string key) {
+    const std::lock_guard lock(mutex_);
+    refused_ = std::move(key);
+  }
+
+ private:
+  FaultyOptions Refusal() {
+    FaultyOptions faults;
+    faults.refuse = [this](KeyView key) {
+      const std::lock_guard lock(mutex_);
+      return key == refused_;
+    };
+    return faults;
+  }
+
+  std::mutex mutex_;
+  std::string refused_;
+  Runner runner_;
+  FaultyStore faulty_;
+
+ public:
+  GateStore gate;
+  TestServer server;
+};
+
+TEST_CASE("what the store refuses is told to those who asked for it", "[docstore]") {
+  RefusingService service;
+  service.Refuse("d/s/bad");
+  Client client(service.server.port());
+  CHECK(client.Do("PUT", "/docs/d/sections/good", "x").status == 201);
+  CHECK(client.Do("PUT", "/docs/d/sections/bad", "x").status == 507);
+  CHECK(client.Do("GET", "/docs/d/sections/bad").status == 404);
+  CHECK(client.Do("GET", "/docs/d/sections/good").status == 200);
+  // The name stays, and can be deleted, although the store refuses to delete the state.
+  CHECK(client.Do("GET", "/docs/d").body ==
+        "{\"document\":\"d\",\"sections\":[\"good\",\"bad\"]}\n");
+  CHECK(client.Do("DELETE", "/docs/d/sections/bad").status == 504);
+  CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"good\"]}\n");
+}
+
+TEST_CASE("a change that took effect is not answered as refused", "[docstore]") {
+  RefusingService service;
+  Client creator(service.server.port());
+  Client writer(service.server.port());
+  REQUIRE(writer.Do("PUT", "/docs/d/sections/s", "old").status == 201);
+  service.gate.Shut();
+  creator.Send(Format("PUT", "/docs/d/sections/t", "x"));
+  AwaitReplies(service.server, 1);
+  writer.Send(Format("PUT", "/docs/d/sections/s", "new"));  // its answer reveals the manifest
+  AwaitReplies(service.server, 2);
+  service.Refuse("d/m");
+  service.gate.Open();
+  CHECK(creator.Receive().status == 507);
+  CHECK(creator.Do("GET", "/docs/d/sections/t").status == 404);
+  CHECK(writer.Receive().status == 504);
+  CHECK(writer.Do("GET", "/docs/d/sections/s").body == "new");
+}
+
+TEST_CASE("a change that is answered as refused has left the section as it was", "[docstore]") {
+  RefusingService service;
+  Client client(service.server.port());
+  const std::string path = "/docs/d/sections/s";
+  REQUIRE(client.Do("PUT", path, "old").status == 201);
+  service.Refuse("d/s/s");
+  CHECK(client.Do("PUT", path, "new").status == 507);
+  CHECK(client.Do("GET", path).body == "old");
+  service.Refuse("d/m");
+  CHECK(client.Do("PUT", "/docs/d/sections/t", "x").status == 507);
+  CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"s\"]}\n");
+  // The store keeps the names, but not the state.
+  const std::string deleted = GENERATE("/docs/d", "/docs/d/sections/s");
+  CHECK(client.Do("DELETE", deleted).status == 504);
+  CHECK(client.Do("GET", path).status == 404);
+}
+
+}  // namespace
+}  // namespace stout::docstore
