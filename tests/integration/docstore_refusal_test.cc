@@ -9,9 +9,12 @@
 #include "docstore_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 
 namespace stout::docstore {
 namespace {
+
+using test::Eventually;
 
 // A service over a store that refuses one key, and that the test can shut.
 class RefusingService {
@@ -49,6 +52,12 @@ class RefusingService {
   TestServer server;
 };
 
+DocumentsOptions WithRoomFor(std::size_t dirty_keys) {
+  DocumentsOptions documents = OneShard();
+  documents.map.engine.lane.max_dirty_keys = dirty_keys;
+  return documents;
+}
+
 TEST_CASE("what the store refuses is told to those who asked for it", "[docstore]") {
   RefusingService service;
   service.Refuse("d/s/bad");
@@ -62,6 +71,24 @@ TEST_CASE("what the store refuses is told to those who asked for it", "[docstore
         "{\"document\":\"d\",\"sections\":[\"good\",\"bad\"]}\n");
   CHECK(client.Do("DELETE", "/docs/d/sections/bad").status == 504);
   CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"good\"]}\n");
+}
+
+TEST_CASE("the deletion of a document waits for the states of its sections", "[docstore]") {
+  DocumentsOptions documents = OneShard();
+  documents.map.engine.lane.max_batch_items = 1;
+  RefusingService service(documents);
+  Client client(service.server.port());
+  for (const char* const section : {"a", "s"}) {
+    REQUIRE(client.Do("PUT", std::string("/docs/d/sections/") + section, "x").status == 201);
+  }
+  service.gate.Shut("d/s/s");
+  client.Send(Format("DELETE", "/docs/d"));
+  REQUIRE(Eventually([&] { return service.gate.held() == 1; }));
+  // The list of the sections is gone for good, but not yet their states.
+  CHECK(Client(service.server.port()).Do("GET", "/docs/d").status == 404);
+  CHECK(client.Silent());
+  service.gate.Open();
+  CHECK(client.Receive().status == 204);
 }
 
 TEST_CASE("a change that took effect is not answered as refused", "[docstore]") {
@@ -97,6 +124,39 @@ TEST_CASE("a change that is answered as refused has left the section as it was",
   const std::string deleted = GENERATE("/docs/d", "/docs/d/sections/s");
   CHECK(client.Do("DELETE", deleted).status == 504);
   CHECK(client.Do("GET", path).status == 404);
+}
+
+TEST_CASE("a document with more sections than may be dirty is deleted in steps", "[docstore]") {
+  RefusingService service(WithRoomFor(3));
+  Client client(service.server.port());
+  for (const char* const section : {"a", "b", "c", "d", "e"}) {
+    REQUIRE(client.Do("PUT", std::string("/docs/d/sections/") + section, "x").status == 201);
+  }
+  CHECK(client.Do("DELETE", "/docs/d").status == 504);
+  CHECK(client.Do("GET", "/docs/d").body ==
+        "{\"document\":\"d\",\"sections\":[\"c\",\"d\",\"e\"]}\n");
+  CHECK(client.Do("GET", "/docs/d/sections/b").status == 404);
+  CHECK(client.Do("GET", "/docs/d/sections/c").status == 200);
+  CHECK(Eventually([&] { return client.Do("DELETE", "/docs/d").status == 204; }));
+  CHECK(client.Do("GET", "/docs/d").status == 404);
+}
+
+TEST_CASE("a change that is pushed back in part is pushed back whole", "[docstore]") {
+  RefusingService service(WithRoomFor(3));
+  Client client(service.server.port());
+  Client other(service.server.port());
+  REQUIRE(client.Do("PUT", "/docs/b/sections/s", "kept").status == 201);
+  service.gate.Shut();
+  other.Send(Format("PUT", "/docs/a/sections/s", "x"));  // a section and a manifest
+  AwaitReplies(service.server, 1);
+  // There is room for a manifest, and none for a section.
+  const std::string deleted = GENERATE("/docs/b", "/docs/b/sections/s");
+  CAPTURE(deleted);
+  CHECK(client.Do("DELETE", deleted).status == 503);
+  service.gate.Open();
+  CHECK(other.Receive().status == 201);
+  CHECK(client.Do("GET", "/docs/b/sections/s").body == "kept");
+  CHECK(client.Do("DELETE", deleted).status == 204);
 }
 
 }  // namespace

@@ -2,15 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
 #include <stdexcept>
 #include <utility>
 
 namespace stout::docstore {
 
-void GateStore::Shut() {
+void GateStore::Shut(std::string key) {
   const std::lock_guard lock(mutex_);
   shut_ = true;
+  key_ = std::move(key);
 }
 
 void GateStore::Open() {
@@ -31,7 +33,8 @@ std::size_t GateStore::held() const {
 void GateStore::Write(const WriteBatch& batch, WriteHandler handler) {
   {
     const std::lock_guard lock(mutex_);
-    if (shut_) {
+    const auto is_held = [this](const WriteItem& item) { return key_.empty() || item.key == key_; };
+    if (shut_ && std::any_of(batch.items.begin(), batch.items.end(), is_held)) {
       held_.emplace_back(&batch, std::move(handler));
       return;
     }

@@ -24,7 +24,8 @@ class GateStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
 
-  void Shut();
+  /// Holds all writes back, or only the batches with this key.
+  void Shut(std::string key = {});
   /// Passes the held writes and all later ones.
   void Open();
   /// Returns the number of held batches.
@@ -34,6 +35,7 @@ class GateStore final : public ForwardingStore {
  private:
   mutable std::mutex mutex_;
   bool shut_ = false;
+  std::string key_;  // empty: all
   std::deque<std::pair<const WriteBatch*, WriteHandler>> held_;
 };
 

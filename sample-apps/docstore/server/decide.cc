@@ -4,12 +4,15 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "protocol/etag.h"
 #include "server/manifest.h"
 
 namespace stout::docstore {
 namespace {
+
+using Outcome = DocumentShard::Outcome;
 
 std::string SectionKey(std::string_view document, std::string_view section) {
   return fmt::format("{}/s/{}", document, section);
@@ -96,58 +99,69 @@ Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
   return named ? stamp : named;
 }
 
-Result<http::Response> Put(Changes& changes, const Keys& keys, const Found& found,
-                           DocumentRequest& request, const std::string& etag,
-                           std::size_t max_sections) {
+Outcome Put(Changes& changes, const Keys& keys, const Found& found, DocumentRequest& request,
+            const std::string& etag, std::size_t max_sections) {
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
-    return PreconditionFailed(etag);
+    return {.response = PreconditionFailed(etag)};
   }
   const bool named = manifest::Contains(found.names(), request.section);
   if (!named && manifest::Count(found.names()) >= max_sections) {
-    return http::MakeError(507, "the document has reached the limit of --max-sections",
-                           "spread its sections over several documents");
+    return {.response = http::MakeError(507, "the document has reached the limit of --max-sections",
+                                        "spread its sections over several documents")};
   }
   const Result<Stamp> stamp = named ? changes.Put(keys.section, std::move(request.body))
                                     : Create(changes, keys, found, request);
-  if (!stamp) return stamp.error();
-  return WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp));
+  if (!stamp) return {.error = stamp.error()};
+  return {.response = WithETag(etag.empty() ? 201 : 204, FormatETag(*stamp)), .changed = true};
 }
 
-// Changes the manifest first, because a section that it does not name does not exist. The states of
-// such sections are garbage. If their deletion is pushed back, they stay until they are rewritten.
-Result<Stamp> DeleteSection(Changes& changes, const Keys& keys, const Found& found,
-                            std::string_view section) {
+// Ends a deletion that was pushed back. The manifest names the sections again that keep their
+// states, so that the client can repeat the request. `some`: other sections are deleted.
+Outcome NameAgain(Changes& changes, const Keys& keys, std::string_view names, ErrorCode pushed_back,
+                  bool some) {
+  const bool named = changes.Put(keys.manifest, std::string(names)).has_value();
+  return {.error = pushed_back, .changed = some || !named};
+}
+
+// Both deletions change the manifest first, because a section that it does not name does not exist.
+// Once it is dirty, it can be changed again although no other key has room.
+Outcome DeleteSection(Changes& changes, const Keys& keys, const Found& found,
+                      std::string_view section) {
   std::string rest = manifest::Without(found.names(), section);
-  const Result<Stamp> stamp =
+  const Result<Stamp> unnamed =
       rest.empty() ? changes.Delete(keys.manifest) : changes.Put(keys.manifest, std::move(rest));
-  if (stamp) (void)changes.Delete(keys.section);
-  return stamp;
+  if (!unnamed) return {.error = unnamed.error()};
+  const Result<Stamp> gone = changes.Delete(keys.section);
+  if (!gone) return NameAgain(changes, keys, found.names(), gone.error(), false);
+  return {.response = WithETag(204, {}), .changed = true};
 }
 
-Result<Stamp> DeleteDocument(Changes& changes, const Keys& keys, const Found& found,
-                             std::string_view document) {
-  const Result<Stamp> stamp = changes.Delete(keys.manifest);
-  if (!stamp) return stamp;
-  for (const std::string_view section : manifest::Sections(found.names())) {
-    if (!changes.Delete(SectionKey(document, section))) break;
+Outcome DeleteDocument(Changes& changes, const Keys& keys, const Found& found,
+                       std::string_view document) {
+  const std::string_view names = found.names();
+  const Result<Stamp> unnamed = changes.Delete(keys.manifest);
+  if (!unnamed) return {.error = unnamed.error()};
+  for (const std::string_view section : manifest::Sections(names)) {
+    const Result<Stamp> gone = changes.Delete(SectionKey(document, section));
+    if (gone) continue;
+    const auto done = static_cast<std::size_t>(section.data() - names.data());
+    return NameAgain(changes, keys, names.substr(done), gone.error(), done > 0);
   }
-  return stamp;
+  return {.response = WithETag(204, {}), .changed = true};
 }
 
-Result<http::Response> Delete(Changes& changes, const Keys& keys, const Found& found,
-                              const DocumentRequest& request, const std::string& etag) {
+Outcome Delete(Changes& changes, const Keys& keys, const Found& found,
+               const DocumentRequest& request, const std::string& etag) {
   const bool document = request.section.empty();
   if (http::Evaluate(request.preconditions, etag) != http::Verdict::kProceed) {
-    return PreconditionFailed(etag);
+    return {.response = PreconditionFailed(etag)};
   }
   // A crash or a refusal can leave a name without a state. Such a name can be deleted, too.
   const bool named = document ? found.manifest.value != nullptr
                               : manifest::Contains(found.names(), request.section);
-  if (!named) return NotFound(document ? "document" : "section");
-  const Result<Stamp> stamp = document ? DeleteDocument(changes, keys, found, request.document)
-                                       : DeleteSection(changes, keys, found, request.section);
-  if (!stamp) return stamp.error();
-  return WithETag(204, {});
+  if (!named) return {.response = NotFound(document ? "document" : "section")};
+  return document ? DeleteDocument(changes, keys, found, request.document)
+                  : DeleteSection(changes, keys, found, request.section);
 }
 
 }  // namespace
@@ -172,9 +186,9 @@ std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   return FormatETag(entry.stamp);
 }
 
-Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
-                              const Found& found, DocumentRequest& request, const std::string& etag,
-                              std::size_t max_sections, bool may_lend) {
+Outcome Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys, const Found& found,
+               DocumentRequest& request, const std::string& etag, std::size_t max_sections,
+               bool may_lend) {
   Changes changes(map, recorder);
   switch (request.method) {
     case http::Method::kPut:
@@ -182,8 +196,21 @@ Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys&
     case http::Method::kDelete:
       return Delete(changes, keys, found, request, etag);
     default:
-      return Read(map, found, request, etag, may_lend);
+      return {.response = Read(map, found, request, etag, may_lend)};
   }
+}
+
+KeyList Revealed(const Keys& keys, const Found& found, const DocumentRequest& request,
+                 bool changed) {
+  std::vector<std::string> revealed = {keys.manifest};
+  if (!keys.section.empty()) {
+    revealed.push_back(keys.section);
+  } else if (changed) {
+    for (const std::string_view section : manifest::Sections(found.names())) {
+      revealed.push_back(SectionKey(request.document, section));
+    }
+  }
+  return revealed;
 }
 
 // The tag of a document does not show whether the states of its sections are gone. The tag of a

@@ -6,9 +6,11 @@
 
 #include "http/message.h"
 #include "server/change_recorder.h"
+#include "server/document_shard.h"
 #include "server/documents.h"
 #include "server/turnstile.h"
 #include "stout/error.h"
+#include "stout/key_list.h"
 #include "stout/key_map.h"
 
 // What a request to a document reads and changes, once the states are in memory.
@@ -40,13 +42,18 @@ struct Found {
 /// Returns the entity tag of the section or document, or "" if it does not exist.
 [[nodiscard]] std::string CurrentETag(const Found& found, const DocumentRequest& request);
 
-/// Decides and changes in one step, and returns the answer. Wait with SafeReply before it is sent.
+/// Decides and changes in one step. Wait until the Revealed keys are durable before you answer.
 /// `etag`: the CurrentETag. `may_lend`: the answer may hold the state that it shows in memory.
-/// `recorder` may be null. Errors: as KeyMap::Put; nothing was done.
-[[nodiscard]] Result<http::Response> Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
+/// `recorder` may be null. Errors: as KeyMap::Put.
+[[nodiscard]] DocumentShard::Outcome Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys,
                                             const Found& found, DocumentRequest& request,
                                             const std::string& etag, std::size_t max_sections,
                                             bool may_lend);
+
+/// Returns the keys that the answer depends on. The deletion of a document (`changed`) is complete
+/// when the states of its sections are gone, too.
+[[nodiscard]] KeyList Revealed(const Keys& keys, const Found& found, const DocumentRequest& request,
+                               bool changed);
 
 /// Returns true if `now` shows that a change, of which the store refuses a part, has not taken and
 /// will not take effect. `etag`: the CurrentETag before the change.

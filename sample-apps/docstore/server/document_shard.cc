@@ -1,6 +1,5 @@
 #include "server/document_shard.h"
 
-#include <array>
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -9,8 +8,6 @@
 #include <chrono>
 #include <exception>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -90,12 +87,6 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
   co_return std::move(found);
 }
 
-// Returns true if the answer reports a change. If a later step fails, its outcome is unknown.
-bool SaysChanged(const http::Response& response, const DocumentRequest& request) {
-  const bool reads = request.method == http::Method::kGet || request.method == http::Method::kHead;
-  return !reads && response.status / 100 == 2;
-}
-
 // Returns true if the store will never take one of the states.
 bool IsRefusal(ErrorCode ec) {
   return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
@@ -126,26 +117,24 @@ struct DocumentShard::State {
     // The memory of this request does not count, so a single request is always served.
     const bool may_lend = *self->limits.lent_bytes < self->limits.max_lent_bytes + found.bytes();
     const std::string etag = CurrentETag(found, request);
-    Result<http::Response> response = Decide(map, self->recorder.get(), keys, found, request, etag,
-                                             self->limits.max_sections, may_lend);
+    Outcome outcome = Decide(map, self->recorder.get(), keys, found, request, etag,
+                             self->limits.max_sections, may_lend);
+    if (outcome.error) co_return std::move(outcome);
+    KeyList revealed = Revealed(keys, found, request, outcome.changed);
     found = Found();  // ends the turn; only the answer holds its state from here on
-    if (!response) co_return Outcome{.error = response.error()};
-    const std::array<KeyView, 2> both = {keys.manifest, keys.section};
-    const std::span<const KeyView> revealed(both.data(), keys.section.empty() ? 1 : 2);
-    auto [ec] = co_await map.AsyncSafeReply(revealed, kAwait);
-    bool changed = SaysChanged(*response, request);
-    if (changed && IsRefusal(ec)) {
+    auto [ec] = co_await map.AsyncSafeReply(std::move(revealed), kAwait);
+    if (outcome.changed && IsRefusal(ec)) {
       // The store refuses one of the states, but it may have taken another one.
       const Found now = co_await Load(map, *self->turnstile, request, keys);
-      changed = !IsUndone(now, request, etag);
+      outcome.changed = !IsUndone(now, request, etag);
     }
-    if (ec) co_return Outcome{.error = ec, .changed = changed};
+    if (ec) co_return Outcome{.error = ec, .changed = outcome.changed};
     // A durable change proves by itself that the documents were ours.
-    if (self->proof && !changed && !self->proof->Covers(decided)) {
+    if (self->proof && !outcome.changed && !self->proof->Covers(decided)) {
       auto [unproved] = co_await self->proof->AsyncAwait(decided, kAwait);
       if (unproved) co_return Outcome{.error = unproved};
     }
-    co_return Outcome{.response = std::move(*response)};
+    co_return std::move(outcome);
   }
 
   const std::shared_ptr<KeyMap> map;

@@ -34,7 +34,8 @@ class DocumentShard {
   struct Outcome {
     http::Response response;
     ErrorCode error;
-    bool changed = false;  ///< if `error` is set: the change may have taken or may yet take effect
+    /// States were changed. If `error` is set, that may have taken effect, or may yet.
+    bool changed = false;
   };
   struct Limits {
     std::size_t max_sections;
