@@ -38,17 +38,39 @@ TEST_CASE("an entity tag is epoch and version in quotes", "[docstore]") {
 
 TEST_CASE("a manifest keeps names in the order of their creation", "[docstore]") {
   std::string names;
-  for (const char* name : {"b", "ab", "a"}) names = manifest::With(names, name);
-  CHECK(names == "b\nab\na\n");
+  Version version = 0;
+  for (const char* name : {"b", "ab", "a"}) names = manifest::With(names, name, {3, ++version});
+  CHECK(names == "b 3.1\nab 3.2\na 3.3\n");
   CHECK(manifest::Sections(names) == std::vector<std::string_view>{"b", "ab", "a"});
   CHECK(manifest::Count(names) == 3);
   CHECK(manifest::Contains(names, "a"));
   CHECK_FALSE(manifest::Contains(names, "abc"));
   CHECK_FALSE(manifest::Contains("", "a"));
-  CHECK(manifest::Without(names, "ab") == "b\na\n");
-  CHECK(manifest::Without("a\n", "a").empty());
+  CHECK(manifest::Without(names, "ab") == "b 3.1\na 3.3\n");
+  CHECK(manifest::Without("a 3.3\n", "a").empty());
   CHECK(manifest::ToJson("d", names) == "{\"document\":\"d\",\"sections\":[\"b\",\"ab\",\"a\"]}\n");
   CHECK(manifest::ToJson("d", "") == "{\"document\":\"d\",\"sections\":[]}\n");
+}
+
+TEST_CASE("a manifest shows no state that is older than its section", "[docstore]") {
+  const std::string names = manifest::With("a 2.9\n", "b", {3, 17});
+  CHECK(manifest::Shows(names, "b", {3, 17}));
+  CHECK(manifest::Shows(names, "b", {3, 18}));
+  CHECK(manifest::Shows(names, "b", {4, 1}));
+  CHECK_FALSE(manifest::Shows(names, "b", {3, 16}));
+  CHECK_FALSE(manifest::Shows(names, "b", {2, 18}));
+  CHECK(manifest::Shows(names, "b", {}));  // the store keeps no stamps
+  CHECK_FALSE(manifest::Shows(names, "c", {}));
+  CHECK(manifest::Shows(names, "a", {2, 9}));
+}
+
+TEST_CASE("a manifest of an earlier server has names without stamps", "[docstore]") {
+  const std::string names = "b\nab\n";
+  CHECK(manifest::Sections(names) == std::vector<std::string_view>{"b", "ab"});
+  CHECK(manifest::Shows(names, "b", {1, 1}));
+  CHECK_FALSE(manifest::Shows(names, "a", {1, 1}));
+  CHECK(manifest::Without(names, "b") == "ab\n");
+  CHECK(manifest::With(names, "a", {1, 2}) == "b\nab\na 1.2\n");
 }
 
 TEST_CASE("a path leads to one resource", "[docstore]") {

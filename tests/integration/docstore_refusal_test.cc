@@ -73,6 +73,32 @@ TEST_CASE("what the store refuses is told to those who asked for it", "[docstore
   CHECK(client.Do("GET", "/docs/d").body == "{\"document\":\"d\",\"sections\":[\"good\"]}\n");
 }
 
+TEST_CASE("a deleted section stays deleted when the store refuses to delete its state",
+          "[docstore]") {
+  const std::string deleted = GENERATE("/docs/d", "/docs/d/sections/s");
+  CAPTURE(deleted);
+  RefusingService service;
+  Client client(service.server.port());
+  const std::string path = "/docs/d/sections/s";
+  REQUIRE(client.Do("PUT", path, "old").status == 201);
+  service.Refuse("d/s/s");
+  CHECK(client.Do("DELETE", deleted).status == 504);
+  CHECK(client.Do("GET", path).status == 404);
+  // The manifest names the section again, but the new state is refused.
+  CHECK(client.Do("PUT", path, "new").status == 507);
+  CHECK(client.Do("GET", path).status == 404);
+  CHECK(client.Do("PUT", path, "new", {{"If-Match", "*"}}).status == 412);
+  {
+    Runner runner;
+    TestServer successor(runner, service.gate);  // remembers nothing
+    Client reader(successor.port());
+    CHECK(reader.Do("GET", path).status == 404);
+    service.Refuse("");
+    CHECK(reader.Do("PUT", path, "new").status == 201);
+    CHECK(reader.Do("GET", path).body == "new");
+  }
+}
+
 TEST_CASE("the deletion of a document waits for the states of its sections", "[docstore]") {
   DocumentsOptions documents = OneShard();
   documents.map.engine.lane.max_batch_items = 1;
@@ -157,6 +183,24 @@ TEST_CASE("a change that is pushed back in part is pushed back whole", "[docstor
   CHECK(other.Receive().status == 201);
   CHECK(client.Do("GET", "/docs/b/sections/s").body == "kept");
   CHECK(client.Do("DELETE", deleted).status == 204);
+}
+
+TEST_CASE("a state that was pushed back is not seen when its section is created later",
+          "[docstore]") {
+  RefusingService service(WithRoomFor(3));
+  Client client(service.server.port());
+  Client other(service.server.port());
+  service.gate.Shut();
+  other.Send(Format("PUT", "/docs/a/sections/s", "x"));
+  AwaitReplies(service.server, 1);
+  // There is room for the section, and none for its manifest.
+  CHECK(client.Do("PUT", "/docs/b/sections/s", "pushed back").status == 503);
+  service.gate.Open();
+  CHECK(other.Receive().status == 201);
+  CHECK(client.Do("GET", "/docs/b/sections/s").status == 404);
+  service.Refuse("b/s/s");
+  CHECK(client.Do("PUT", "/docs/b/sections/s", "refused").status == 507);
+  CHECK(client.Do("GET", "/docs/b/sections/s").status == 404);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
   const Result<Stamp> stamp = changes.Put(keys.section, std::move(request.body));
   if (!stamp) return stamp;
   const Result<Stamp> named =
-      changes.Put(keys.manifest, manifest::With(found.names(), request.section));
+      changes.Put(keys.manifest, manifest::With(found.names(), request.section, *stamp));
   return named ? stamp : named;
 }
 
@@ -177,12 +177,12 @@ std::size_t Found::bytes() const {
          (manifest.value ? manifest.value->capacity() + kOverhead : 0);
 }
 
-// A section exists only if the manifest names it.
+// A section exists only if the manifest names it, and its state is not older than that name.
 std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   const bool section = !request.section.empty();
   const KeyMap::Entry& entry = section ? found.section : found.manifest;
   if (!entry.value) return {};
-  if (section && !manifest::Contains(found.names(), request.section)) return {};
+  if (section && !manifest::Shows(found.names(), request.section, entry.stamp)) return {};
   return FormatETag(entry.stamp);
 }
 
