@@ -249,6 +249,26 @@ TEST_CASE("a call that was given up needs a probe", "[docstore]") {
   CHECK_FALSE(health.last_error());
 }
 
+TEST_CASE("a call that was given up needs a probe while only calls of the other kind are under way",
+          "[docstore]") {
+  using namespace std::chrono_literals;
+  using Call = StoreHealth::Call;
+  const StoreHealth::Clock::time_point start(1000s);
+  const auto [given_up, under_way] =
+      GENERATE(std::pair(Call::kWrite, Call::kRead), std::pair(Call::kRead, Call::kWrite));
+  StoreHealth health;
+  health.OnSent(under_way, start);
+  health.OnSent(given_up, start);
+  CHECK_FALSE(health.NeedsProbe());
+  health.OnDone(given_up, Errc::kUnknown);
+  CHECK(health.NeedsProbe());
+  health.OnSent(Call::kNewEpoch, start);  // one probe at a time
+  CHECK_FALSE(health.NeedsProbe());
+  health.OnDone(Call::kNewEpoch, {});
+  CHECK_FALSE(health.NeedsProbe());
+  CHECK(health.InVain(start + 1s) == 0s);
+}
+
 TEST_CASE("a store that reads but does not write is asked in vain", "[docstore]") {
   using namespace std::chrono_literals;
   using Call = StoreHealth::Call;

@@ -32,39 +32,46 @@ class StoreHealth {
   enum class Call { kRead, kWrite, kNewEpoch };
 
   void OnSent(Call call, Clock::time_point now) {
-    ++pending_;
-    std::optional<Clock::time_point>& since = call == Call::kRead ? reads_ : writes_;
+    if (call != Call::kWrite) ++reads_.pending;
+    if (call != Call::kRead) ++writes_.pending;
+    std::optional<Clock::time_point>& since = call == Call::kRead ? reads_.since : writes_.since;
     if (!since) since = now;
   }
   void OnDone(Call call, ErrorCode ec) {
-    --pending_;
+    if (call != Call::kWrite) --reads_.pending;
+    if (call != Call::kRead) --writes_.pending;
     if (ec == Errc::kTransient || ec == Errc::kUnknown || ec == Errc::kLost) {
       last_error_ = ec;
       return;
     }
-    if (call != Call::kWrite) reads_.reset();
-    if (call != Call::kRead) writes_.reset();
-    if (!reads_ && !writes_) last_error_ = {};
+    if (call != Call::kWrite) reads_.since.reset();
+    if (call != Call::kRead) writes_.since.reset();
+    if (!reads_.since && !writes_.since) last_error_ = {};
   }
 
-  /// Returns true if the store was asked in vain, and nothing is under way that could show
-  /// otherwise.
-  [[nodiscard]] bool NeedsProbe() const { return pending_ == 0 && (reads_ || writes_); }
+  /// Returns true if reads, or writes, were asked in vain, and none of them is under way that could
+  /// show otherwise.
+  [[nodiscard]] bool NeedsProbe() const { return reads_.NeedProbe() || writes_.NeedProbe(); }
 
   /// How long the store has been asked in vain; zero if it has not.
   [[nodiscard]] Clock::duration InVain(Clock::time_point now) const {
-    return now - std::min(reads_.value_or(now), writes_.value_or(now));
+    return now - std::min(reads_.since.value_or(now), writes_.since.value_or(now));
   }
   /// The outcome of the last call that had no answer. None: no call has ended since the last
   /// answer.
   [[nodiscard]] ErrorCode last_error() const { return last_error_; }
 
  private:
-  // Since then reads, or writes, have had no answer.
-  std::optional<Clock::time_point> reads_;
-  std::optional<Clock::time_point> writes_;
+  struct Calls {
+    [[nodiscard]] bool NeedProbe() const { return since && pending == 0; }
+
+    std::optional<Clock::time_point> since;  // since then, these calls have had no answer
+    std::size_t pending = 0;                 // new epochs count as both
+  };
+
+  Calls reads_;
+  Calls writes_;
   ErrorCode last_error_;
-  std::size_t pending_ = 0;
 };
 
 }  // namespace stout

@@ -40,13 +40,13 @@ class WatchedStore final : public ForwardingStore {
   }
 
   void Write(const WriteBatch& batch, WriteHandler handler) override {
-    underneath().Write(batch,
-                       [watch = watch_, epoch = batch.epoch, sent = watch_->Begin(Call::kWrite),
-                        handler = std::move(handler)](WriteResult result) mutable {
-                         watch->End(Call::kWrite, result.batch);
-                         watch->EndOwned(epoch, sent, OutcomeOf(result));
-                         handler(std::move(result));
-                       });
+    underneath().Write(batch, [watch = watch_, epoch = batch.epoch, items = batch.items.size(),
+                               sent = watch_->Begin(Call::kWrite),
+                               handler = std::move(handler)](WriteResult result) mutable {
+      watch->End(Call::kWrite, HealthOf(result, items));
+      watch->EndOwned(epoch, sent, OutcomeOf(result));
+      handler(std::move(result));
+    });
   }
   void Read(const ReadBatch& batch, ReadHandler handler) override {
     watch_->Begin(Call::kRead);
@@ -100,6 +100,12 @@ class WatchedStore final : public ForwardingStore {
     StoreHealth health;
   };
 
+  // Items that each fail by themselves, for example because their rows are locked, are an answer:
+  // see WriteResult.
+  static ErrorCode HealthOf(const WriteResult& result, std::size_t items) {
+    const bool each_by_itself = items > 0 && result.items.size() == items;
+    return result.batch == Errc::kTransient && each_by_itself ? Errc::kOk : result.batch;
+  }
   static ErrorCode OutcomeOf(const WriteResult& result) {
     for (const auto& item : result.items) {
       if (item.errc == Errc::kFenced) return Errc::kFenced;
