@@ -1,11 +1,12 @@
 #include "program/config_file.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json/array.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -41,12 +42,26 @@ std::vector<CLI::ConfigItem> FromJson(const std::string& text) {
   return items;
 }
 
+// Throws if the file opens but cannot be read. CLI11 would take it for an empty one.
+std::string ReadAll(std::istream& input) {
+  std::string text;
+  std::array<char, 1 << 12> part;
+  do {
+    input.read(part.data(), part.size());
+    text.append(part.data(), static_cast<std::size_t>(input.gcount()));
+  } while (input);
+  if (input.bad()) throw CLI::FileError("the configuration file cannot be read");
+  return text;
+}
+
 }  // namespace
 
 std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const {
-  input >> std::ws;
-  if (input.peek() != '{') return CLI::ConfigTOML::from_config(input);
-  return FromJson({std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()});
+  const std::string text = ReadAll(input);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first != text.npos && text[first] == '{') return FromJson(text);
+  std::istringstream toml(text);
+  return CLI::ConfigTOML::from_config(toml);
 }
 
 }  // namespace stout::program

@@ -51,6 +51,10 @@ TEST_CASE("a URL that a store does not take is told its syntax", "[open]") {
   CHECK_THAT(WhyNot("memory:?latancy=2ms"), Contains("'latancy'") && Contains("per_item"));
   CHECK_THAT(WhyNot("memory:/path"), Contains("no path"));
   CHECK_THAT(WhyNot("memory:?jitter=2"), Contains("from 0 to 1"));
+#ifdef STOUT_HAS_POSTGRES
+  CHECK_THAT(WhyNot("postgres:///x?templates=/tmp"),
+             Contains("cannot read templates from /tmp: Is a directory"));
+#endif
 #ifdef STOUT_HAS_ROCKSDB
   CHECK_THAT(WhyNot("rocksdb:"), Contains("needs a path"));
   CHECK_THAT(WhyNot("rocksdb://var/lib"), Contains("write rocksdb:/var/lib"));

@@ -316,6 +316,10 @@ TEST_CASE("the identity of data stays with them, and goes with them") {
   REQUIRE(OpenShards(path, kShards, Options(0), {}, nullptr).has_value());
   CHECK(OpenDataId(path, nullptr).value() == id);
   SECTION("its file is damaged") { WriteFile(path + "/data-id", id.substr(1)); }
+  SECTION("its file cannot be read") {
+    fs::remove(path + "/data-id");
+    fs::create_symlink("/proc/self/mem", path + "/data-id");
+  }
   SECTION("its file is gone") { fs::remove(path + "/data-id"); }
   SECTION("the shards are gone") {
     for (const auto& entry : fs::directory_iterator(path)) {

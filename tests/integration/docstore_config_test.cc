@@ -229,6 +229,8 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
        "--drain-timeout must exceed 41s, which is twice --handover-timeout, --lease-ttl and 1s");
   says({"--no-such-option"}, "--no-such-option");
   says({"--config", "/no/such/file"}, "/no/such/file");
+  says({"--config", "/tmp"}, "/tmp");
+  says({"--config", "/proc/self/mem"}, "the configuration file cannot be read");
 }
 
 TEST_CASE("help documents every option with its unit and default", "[docstore]") {

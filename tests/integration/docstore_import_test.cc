@@ -1,11 +1,13 @@
 // How docstore-import turns files into documents, and how it gets them to the server.
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "docstore_support.h"
 #include "import/document_id.h"
+#include "import/run_import.h"
 #include "import/text_sections.h"
 #include "import/uploader.h"
 #include "protocol/id.h"
@@ -105,6 +107,16 @@ TEST_CASE("an upload survives push-back and arrives whole, in order", "[docstore
   Client client(server.port());
   CHECK(client.Do("GET", "/docs/d/sections/s7").body == "text 7");
   CHECK(client.Do("GET", "/docs/d/sections/s15").body == "text 15");
+}
+
+TEST_CASE("a file that cannot be read does not end an import", "[docstore]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  TestServer server(runner, store, TestServer::TwoShards());
+  const std::string target = "http://127.0.0.1:" + std::to_string(server.port());
+  const std::vector<const char*> arguments = {"docstore-import", "--target", target.c_str(),
+                                              "/proc/self/mem"};
+  CHECK(RunImport(static_cast<int>(arguments.size()), arguments.data()) == EXIT_SUCCESS);
 }
 
 TEST_CASE("an upload that the server refuses counts as failed", "[docstore]") {

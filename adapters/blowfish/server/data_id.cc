@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <system_error>
 
 #include "blowfish/file/atomic_file.h"
 #include "resp/store/store_commands.h"
+#include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
@@ -25,11 +24,10 @@ bool IsDataId(const std::string& text) {
 }  // namespace
 
 Result<std::string> OpenDataId(const std::string& directory, Diagnostics* diagnostics) {
-  std::ifstream file(PathIn(directory));
-  std::string id{std::istreambuf_iterator<char>(file), {}};
+  const Result<std::string> kept = ReadFile(PathIn(directory));
   // A damaged one is replaced: stores then take the data for others, which is safe.
-  if (IsDataId(id)) return id;
-  id = resp::DrawDataId();
+  if (kept && IsDataId(*kept)) return *kept;
+  const std::string id = resp::DrawDataId();
   auto made = AtomicFile::Create(PathIn(directory), diagnostics);
   if (!made) return made.error();
   if (const auto failed = made->WriteAt(0, std::as_bytes(std::span(id)), diagnostics)) {

@@ -6,9 +6,7 @@
 #include <charconv>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +20,7 @@
 #include "blowfish/log/log_directory.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/store/shard_manifest.h"
+#include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
@@ -68,15 +67,14 @@ Result<std::optional<Made>> ReadMade(const std::string& directory, Diagnostics* 
   const std::string path = NumberPath(directory);
   std::error_code failed;
   if (!std::filesystem::exists(path, failed) && !failed) return std::optional<Made>();
-  try {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    if (const auto made = Decode(text)) return made;
-  } catch (const std::ios_base::failure& error) {  // a bad sector, or a directory
-    return Fail(Errc::kCorrupt,
-                fmt::format("{}: cannot be read: {}; restore it from a copy", path, error.what()),
-                diagnostics);
+  const Result<std::string> text = ReadFile(path);
+  if (!text) {  // a bad sector, or a directory
+    return Fail(
+        Errc::kCorrupt,
+        fmt::format("{}: cannot be read: {}; restore it from a copy", path, text.error().message()),
+        diagnostics);
   }
+  if (const auto made = Decode(*text)) return made;
   return Fail(Errc::kCorrupt,
               fmt::format("{}: damaged; restore it from a copy, or write into it the number of the "
                           "directories {}NNNN beside it, which is checked",

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <future>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/store/shard_directory.h"
+#include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
@@ -77,11 +79,12 @@ std::string Encode(const Place& place) {
 
 // A place that cannot be read is the beginning: what is copied twice stays as it is.
 Place ReadPlace(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
+  const Result<std::string> all = ReadFile(path);
+  if (!all) return {};
+  std::istringstream text(*all);
   Place place;
-  std::string after;
-  if (!(file >> place.shard) || file.get() != ' ') return {};
-  after.assign(std::istreambuf_iterator<char>(file), {});
+  if (!(text >> place.shard) || text.get() != ' ') return {};
+  std::string after(std::istreambuf_iterator<char>(text), {});
   if (!after.empty()) place.after = std::move(after);
   return place;
 }

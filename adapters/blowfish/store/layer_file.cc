@@ -6,14 +6,13 @@
 
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string_view>
 
 #include "blowfish/file/checksum.h"
 #include "blowfish/file/file_error.h"
 #include "blowfish/file/unique_fd.h"
+#include "stout/adapters/read_file.h"
 
 namespace stout::blowfish {
 namespace {
@@ -29,14 +28,9 @@ std::string ChecksumLine(std::string_view above) {
 }  // namespace
 
 std::size_t ReadLayers(const std::string& directory) {
-  std::string all;
-  try {
-    std::ifstream file(LayersPath(directory), std::ios::binary);
-    all.assign(std::istreambuf_iterator<char>(file), {});
-  } catch (const std::ios_base::failure&) {  // a bad sector, or a directory
-    return 0;
-  }
-  const std::string_view text = all;
+  const Result<std::string> all = ReadFile(LayersPath(directory));
+  if (!all) return 0;
+  const std::string_view text = *all;
   if (!text.starts_with(kLayersStart) || !text.ends_with('\n')) return 0;
   const std::size_t last = text.rfind('\n', text.size() - 2) + 1;  // npos + 1 is 0
   if (text.substr(last) != ChecksumLine(text.substr(0, last))) return 0;

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
+
+#include "stout/adapters/read_file.h"
 
 namespace stout::postgres {
 namespace {
@@ -57,13 +56,12 @@ Result<PostgresTemplates> ParseTemplates(std::string_view text, std::string* err
 }
 
 Result<PostgresTemplates> ReadTemplates(const std::string& file, std::string* error) {
-  std::ifstream in(file);
-  const std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.is_open() || in.bad()) {
-    *error = fmt::format("cannot read templates from {}: {}", file, std::strerror(errno));
+  const Result<std::string> text = ReadFile(file);
+  if (!text) {
+    *error = fmt::format("cannot read templates from {}: {}", file, text.error().message());
     return Errc::kBadUrl;
   }
-  auto templates = ParseTemplates(text, error);
+  auto templates = ParseTemplates(*text, error);
   if (!templates) *error = fmt::format("{}: {}", file, *error);
   return templates;
 }

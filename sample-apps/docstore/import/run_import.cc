@@ -8,9 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,6 +20,7 @@
 #include "program/interrupt.h"
 #include "program/options.h"
 #include "program/progress_line.h"
+#include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::docstore {
@@ -81,13 +79,6 @@ std::vector<Source> FindFiles(const fs::path& path, std::error_code& ec) {
   return sources;
 }
 
-std::optional<std::string> ReadFile(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream.good() && !stream.eof()) return std::nullopt;
-  return bytes;
-}
-
 class Import {
  public:
   Import(const Arguments& arguments, Uploader& uploader)
@@ -99,7 +90,7 @@ class Import {
     const auto size = fs::file_size(source.file, ec);
     if (ec) return Skip(totals_.unreadable);
     if (size > arguments_.max_file_bytes) return Skip(totals_.too_large);
-    const std::optional<std::string> text = ReadFile(source.file);
+    const Result<std::string> text = ReadFile(source.file);
     if (!text) return Skip(totals_.unreadable);
     if (!IsText(*text)) return Skip(totals_.binary);
     const auto sections = CutIntoSections(*text, arguments_.sectioning);
