@@ -4,6 +4,7 @@
 
 #include "lease_fixtures.h"
 #include "registry_test_support.h"
+#include "tests/support/log_capture.h"
 
 namespace stout::test {
 
@@ -328,6 +329,57 @@ TEST_CASE("postgres leases: no number is given out again when an older copy come
   const Epoch last = Take(*service, a, 0);
   Postgres::server().Execute("UPDATE " + name + "_number SET next = " + before);
   CHECK(Take(*service, a, 1) > last);
+}
+
+TEST_CASE("postgres leases: a deployment that has lost its number is not opened, with the remedy",
+          "[leases]") {
+  boost::asio::thread_pool pool(1);
+  const std::string name = FreshName();
+  const auto partition = GENERATE("hash", "slots");
+  const auto join = [&](LeaseService& service, RangeId ranges) {
+    return Join(service, LeaseMember{"a:1", ranges, 30s, partition});
+  };
+  Epoch last = 0;
+  {
+    const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+    last = Take(*service, join(*service, kRanges).session, 0);
+  }
+  Postgres::server().Execute("DELETE FROM " + name + "_number");
+  Diagnostics why;
+  const auto refused = OpenLeaseService(Postgres::Url(name, 0), pool.get_executor(), &why);
+  REQUIRE(refused.error() == Errc::kBadUrl);
+  REQUIRE_THAT(why.message, Catch::Contains("table \"" + name + "_number\" is empty"));
+  Postgres::server().Execute(why.message.substr(why.message.find("INSERT")));
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  CHECK(join(*service, 2 * kRanges).ec == Errc::kBadOptions);
+  CHECK(Take(*service, join(*service, kRanges).session, 1) > last);
+}
+
+TEST_CASE("postgres leases: a number that is lost while servers run stops takes, not renewals",
+          "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const std::string name = FreshName();
+  const auto service = OpenNow(Postgres::Url(name, 0), pool.get_executor());
+  const SessionId a = Join(*service, "a:1");
+  const Epoch epoch = Take(*service, a, 0);
+  const Revision table = Make(*service, CreateTable("t", {}));
+  const Revision config = Make(*service, ChangeConfig({}, 0));
+  Make(*service, AddDatalet("d", {.url = "memory:"}, 0));
+  Postgres::server().Execute("DELETE FROM " + name + "_number");
+  const LogCapture log;
+  CHECK(Acquire(*service, a, 1).ec == Errc::kTransient);
+  CHECK(Join(*service, LeaseMember{"b:1", kRanges, 30s}).ec == Errc::kTransient);
+  CHECK(Change(*service, ChangeConfig({}, config)).ec == Errc::kTransient);
+  CHECK(Change(*service, DropTable("t", table)).ec == Errc::kTransient);
+  CHECK(Change(*service, RemoveDatalet("d")).ec == Errc::kTransient);
+  CHECK_FALSE(KeepAlive(*service, a));
+  CHECK_FALSE(Release(*service, a, 0, epoch));
+  CHECK(log.Count("_number\" is empty, so no range is granted") == 1);  // at most one a minute
+  CHECK(Postgres::server().Execute("SELECT count(session) FROM " + name + "_ranges") == "0");
+  const RegistryTable records = Read(*service);
+  CHECK(records.config == Recorded<ClusterConfig>{{}, config});
+  CHECK(records.tables.contains("t"));
+  CHECK(records.datalets.contains("d"));
 }
 
 }  // namespace stout::test

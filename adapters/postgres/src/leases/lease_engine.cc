@@ -1,11 +1,13 @@
 #include "lease_engine.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
+#include <chrono>
 #include <string>
 #include <utility>
 
@@ -101,9 +103,25 @@ bool PostgresLeases::Engine::Run(Kind kind, std::vector<postgres::Query> queries
         if (self == nullptr) co_return;
         postgres::Outcome outcome{.errc = Errc::kTransient};
         if (connection != nullptr) outcome = co_await connection->RunOnPrimary(queries);
+        if (self->LacksNumber(queries, outcome)) outcome = {.errc = Errc::kTransient};
         handler(outcome);
         if (kind == Kind::kChange) self->Poll();
       });
+}
+
+bool PostgresLeases::Engine::LacksNumber(const std::vector<postgres::Query>& queries,
+                                         const postgres::Outcome& outcome) {
+  const auto next = std::find_if(queries.begin(), queries.end(), [this](const auto& query) {
+    return query.statement == &schema().next_number;
+  });
+  if (outcome.errc != Errc::kOk || next == queries.end()) return false;
+  const auto place = static_cast<std::size_t>(next - queries.begin());
+  if (postgres::RowsTouched(outcome.results[place]) > 0) return false;
+  const auto line =
+      errors_.Line("number", "postgres leases: " + postgres::WhyNumberIsLost(schema(), names_),
+                   std::chrono::steady_clock::now());
+  if (line) spdlog::error("{}", *line);
+  return true;
 }
 
 LeaseService::Watch PostgresLeases::Engine::WatchTable(LeaseService::TableHandler handler) {

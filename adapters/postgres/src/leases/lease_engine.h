@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lease_schema.h"
+#include "stout/adapters/error_log.h"
 #include "stout/adapters/lease_pool.h"
 #include "stout/adapters/postgres_leases.h"
 #include "stout/feed.h"
@@ -51,6 +52,10 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
     PostgresOptions options;
   };
 
+  // Returns true if `queries` need the next number, and it is lost. They then granted nothing, and
+  // changed no record.
+  [[nodiscard]] bool LacksNumber(const std::vector<postgres::Query>& queries,
+                                 const postgres::Outcome& outcome);
   // False: too much waits already, and `handler` is not called.
   [[nodiscard]] bool Run(Kind kind, std::vector<postgres::Query> queries, Handler handler);
   void Poll();
@@ -68,6 +73,7 @@ class PostgresLeases::Engine : public std::enable_shared_from_this<Engine> {
   Feed<RegistryTable> records_;
 
   // On the strand.
+  ErrorLog errors_;
   boost::asio::steady_timer timer_;
   bool watched_ = false;          // true since the first watch
   bool records_watched_ = false;  // the same, of records

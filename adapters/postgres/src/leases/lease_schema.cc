@@ -106,7 +106,7 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
       {kInt}};
   schema.leave = {"stout_leave", with_tables("DELETE FROM {m} WHERE session = $1::int8"), {kInt}};
   schema.take = {"stout_take",
-                 with_tables("UPDATE {r} r SET session = $1::int8, epoch = (SELECT next FROM {n}) "
+                 with_tables("UPDATE {r} r SET session = $1::int8, epoch = n.next FROM {n} n "
                              "WHERE range = $2::int8 "
                              "AND EXISTS (SELECT FROM {m} m WHERE m.session = $1::int8) "
                              "AND NOT EXISTS (SELECT FROM {m} m WHERE m.session = r.session "
@@ -116,7 +116,7 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
                   with_tables("SELECT (SELECT count(*) FROM {m} WHERE session = $1::int8 "
                               "AND expires_at > clock_timestamp()), r.range, "
                               "CASE r.session WHEN $1::int8 THEN r.epoch END "
-                              "FROM {n} LEFT JOIN {r} r ON r.range = $2::int8"),
+                              "FROM (VALUES (1)) one LEFT JOIN {r} r ON r.range = $2::int8"),
                   {kInt, kInt}};
   schema.release = {"stout_release",
                     with_tables("UPDATE {r} SET session = NULL WHERE session = $1::int8 "
@@ -141,7 +141,7 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
       {Type::kText, kInt, kInt, kInt, kInt, Type::kText}};
   schema.remove_record = {
       "stout_remove_record",
-      with_tables("DELETE FROM {g} WHERE key = $1::text AND " + std::string(kMaySql)),
+      with_tables("DELETE FROM {g} USING {n} WHERE key = $1::text AND " + std::string(kMaySql)),
       {Type::kText, kInt, kInt, kInt, kInt}};
   schema.bury_records = {
       "stout_bury_records",
@@ -152,7 +152,8 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
                    with_tables("SELECT (SELECT count(*) FROM {m} WHERE session = $2::int8), "
                                "(SELECT count(*) FROM {r} JOIN {m} USING (session) "
                                "WHERE range = $3::int8 AND epoch = $4::int8), "
-                               "g.value, g.revision FROM {n} LEFT JOIN {g} g ON g.key = $1::text"),
+                               "g.value, g.revision FROM (VALUES (1)) one "
+                               "LEFT JOIN {g} g ON g.key = $1::text"),
                    {Type::kText, kInt, kInt, kInt}};
   schema.records = {"stout_records",
                     with_tables("SELECT key, value, revision FROM {g} g WHERE session IS NULL "
@@ -174,10 +175,17 @@ AND (EXISTS (SELECT FROM changed) OR (address LIKE '/%' AND {id} NOT LIKE '/%'))
         "ttl_us int8 NOT NULL, expires_at timestamptz NOT NULL)",
         "CREATE TABLE IF NOT EXISTS {r} (range int8 PRIMARY KEY, session int8, epoch int8)",
         "CREATE TABLE IF NOT EXISTS {g} (key text PRIMARY KEY, value text NOT NULL, "
-        "revision int8 NOT NULL, session int8)",
-        "INSERT INTO {n} (next) VALUES ({time}) ON CONFLICT DO NOTHING"}) {
+        "revision int8 NOT NULL, session int8)"}) {
     schema.create.push_back({"", with_tables(sql), {}});
   }
+  schema.has_number = {"", with_tables("SELECT count(*) FROM {n}"), {}};
+  schema.make_number = {
+      "",
+      with_tables("INSERT INTO {n} (ranges, next) SELECT nullif(count(*), 0) * CASE WHEN EXISTS "
+                  "(SELECT FROM {m} WHERE session = -2) THEN -1 ELSE 1 END, {time} FROM {r} "
+                  "ON CONFLICT DO NOTHING"),
+      {}};
+  schema.create.push_back(schema.make_number);
   return schema;
 }
 
@@ -188,12 +196,20 @@ std::vector<const Statement*> LeaseSchema::statements() const {
           &remove_record, &bury_records, &record,      &records};
 }
 
+std::string WhyNumberIsLost(const LeaseSchema& schema, const TableNames& names) {
+  return fmt::format(
+      "table {} is empty, so no range is granted; restore it from a backup of all tables, or run:\n"
+      "{};",
+      names.With("_number"), schema.make_number.sql);
+}
+
 Statement DropTable(const TableNames& names, const TableNames& dropped, std::string_view name,
                     std::uint64_t revision) {
   // A join that comes later waits for the lock, and then finds no table.
   const std::string body = fmt::format(
       R"(BEGIN
-  IF NOT EXISTS (SELECT FROM {g} WHERE key = 'table/{name}' AND revision = {revision}) THEN
+  IF NOT EXISTS (SELECT FROM {number}, {g}
+                 WHERE key = 'table/{name}' AND revision = {revision}) THEN
     RETURN;
   END IF;
   IF to_regclass({members_text}) IS NOT NULL THEN
@@ -207,7 +223,8 @@ Statement DropTable(const TableNames& names, const TableNames& dropped, std::str
   END IF;
   DELETE FROM {g} WHERE key = 'table/{name}';
 END)",
-      fmt::arg("g", names.With("_records")), fmt::arg("name", name), fmt::arg("revision", revision),
+      fmt::arg("number", names.With("_number")), fmt::arg("g", names.With("_records")),
+      fmt::arg("name", name), fmt::arg("revision", revision),
       fmt::arg("members_text", Literal(dropped.With("_members"))),
       fmt::arg("n", dropped.With("_number")), fmt::arg("m", dropped.With("_members")),
       fmt::arg("r", dropped.With("_ranges")),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +35,7 @@ struct LeaseSchema {
   Statement durably;      // The transaction is durable when it is answered.
   Statement note_server;  // Ends all sessions if the server's identity has changed.
   Statement know_server;  // $1 int8 ttl in µs. Notes the identity, if it is new, and the ttl.
-  Statement next_number;  // Locks; numbers are sessions and epochs.
+  Statement next_number;  // Locks; numbers are sessions and epochs. Touches no row if it is lost.
   Statement bury;         // Deletes what has expired.
 
   // $1 int8: the number of ranges, negative except for kHashPartition; $2 text partition. Fixes
@@ -74,8 +75,15 @@ struct LeaseSchema {
 
   Statement exists;               // int8 1: the tables are there.
   Statement may_identify;         // int8 1: the role may ask for the system identifier.
-  std::vector<Statement> create;  // One transaction.
+  std::vector<Statement> create;  // One transaction; the last is make_number.
+  Statement has_number;           // int8 1: the number is there.
+  // Inserts the number if it is lost, with the partition that the other tables have.
+  Statement make_number;
 };
+
+// Names the table and the remedy, if the number is lost: the table was emptied, or restored without
+// its data.
+[[nodiscard]] std::string WhyNumberIsLost(const LeaseSchema& schema, const TableNames& names);
 
 // Removes the record "table/NAME" from the deployment `names`, and drops the tables `dropped` if
 // they are there. Does nothing if the record has another revision, or if a session is alive there.

@@ -20,6 +20,17 @@ struct Trouble {
   std::string why{};
 };
 
+// Without its number a deployment would grant nothing. It is not made up for here, because tables
+// that lost it may have lost more.
+asio::awaitable<Trouble> CheckNumber(Connection& connection, const LeaseSchema& schema,
+                                     const TableNames& names) {
+  const std::vector<Query> count(1, Query{&schema.has_number});
+  const Outcome found = co_await connection.Run(count);
+  if (found.errc != Errc::kOk) co_return Trouble{Errc::kTransient, found.message};
+  if (DecodeInt8(PQgetvalue(found.results[0].get(), 0, 0)) == 1) co_return Trouble{};
+  co_return Trouble{Errc::kBadUrl, WhyNumberIsLost(schema, names)};
+}
+
 asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& options,
                                const LeaseSchema& schema, const TableNames& names,
                                Identity* identity) {
@@ -36,7 +47,9 @@ asio::awaitable<Trouble> SetUp(Connection& connection, const PostgresOptions& op
   if (found.errc != Errc::kOk) co_return Trouble{Errc::kTransient, found.message};
   const bool may_identify = DecodeInt8(PQgetvalue(found.results[1].get(), 0, 0)) == 1;
   *identity = may_identify ? Identity::kSystemAndTimeline : Identity::kTimeline;
-  if (DecodeInt8(PQgetvalue(found.results[0].get(), 0, 0)) == 1) co_return Trouble{};
+  if (DecodeInt8(PQgetvalue(found.results[0].get(), 0, 0)) == 1) {
+    co_return co_await CheckNumber(connection, schema, names);
+  }
   std::string why = "create=false";
   if (options.create) {
     std::vector<Query> create;
