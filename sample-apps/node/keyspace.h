@@ -19,7 +19,8 @@ namespace stout::node {
 
 /// The keys of a node, from its start to its end.
 ///
-/// Owner: refers to the store, the options and the contexts, which outlive it.
+/// Owner: refers to the store, the options and the contexts, which outlive it. Destroy it while the
+///   contexts do not run.
 /// Threads: as said; Leave, Drain and Close run on the connections' thread.
 class Keyspace {
  public:

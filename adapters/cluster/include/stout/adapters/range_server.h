@@ -74,8 +74,8 @@ struct RangeServerOptions {
 /// If the stores do not answer for twice the ttl, the membership ends. Other servers take all
 /// ranges, and this server takes none until the stores answer again.
 ///
-/// Owner: refers to source and leases, which outlive it. Destroy it once it is closed or has left.
-///   It may also be destroyed while the executor's context does not run.
+/// Owner: refers to source and leases, which outlive it. Once it is open, destroy it while the
+///   executor's context does not run, even if it is closed or has left: its timers refer to it.
 /// Threads: any.
 /// Errors: logged. The server retries without end, except if the lease service refuses it.
 class RangeServer {
