@@ -1,7 +1,10 @@
 // How docstore-import turns files into documents, and how it gets them to the server.
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +14,7 @@
 #include "import/text_sections.h"
 #include "import/uploader.h"
 #include "protocol/id.h"
+#include "scripted_http_server.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
 
@@ -131,6 +135,37 @@ TEST_CASE("an upload that the server refuses counts as failed", "[docstore]") {
   CHECK(uploader.totals().done == 2);
   CHECK(uploader.totals().failed == 1);
   CHECK(uploader.totals().last_failure.starts_with("d/large: 413"));
+}
+
+TEST_CASE("an upload to a server that never answers fails after its attempts", "[docstore]") {
+  using Answer = std::optional<std::string>;
+  const auto answer = GENERATE(Answer(), Answer("-ERR unknown command 'PUT'\r\n"));
+  ScriptedHttpServer server([&](const auto&) { return answer; });
+  Uploader uploader(*program::ParseAddress(server.address()), {.attempts = 3});
+  REQUIRE_FALSE(uploader.Connect());
+  REQUIRE(uploader.Put({"d", "s", "text"}));
+  CHECK_FALSE(uploader.Finish());
+  CHECK(uploader.totals().done == 0);
+  CHECK(uploader.totals().failed == 1);
+  CHECK(server.connections() == 3);
+}
+
+TEST_CASE("a stopped upload waits for neither a lost nor a silent server", "[docstore]") {
+  const bool silent = GENERATE(false, true);
+  CAPTURE(silent);
+  std::atomic<bool> stop = false;
+  std::promise<void> release;
+  ScriptedHttpServer server([&](const auto&) -> std::optional<std::string> {
+    stop = true;
+    if (silent) release.get_future().wait();
+    return std::nullopt;
+  });
+  Uploader uploader(*program::ParseAddress(server.address()), {.attempts = 1000, .stop = &stop});
+  REQUIRE(uploader.Put({"d", "s", "text"}));
+  CHECK_FALSE(uploader.Finish());
+  CHECK(uploader.totals().failed == 1);
+  CHECK(server.connections() == 1);
+  release.set_value();
 }
 
 }  // namespace

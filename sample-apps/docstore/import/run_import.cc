@@ -84,7 +84,7 @@ class Import {
   Import(const Arguments& arguments, Uploader& uploader)
       : arguments_(arguments), uploader_(uploader) {}
 
-  // Answers whether the server can still be reached.
+  // Answers whether the server still answers.
   bool Add(const Source& source) {
     std::error_code ec;
     const auto size = fs::file_size(source.file, ec);
@@ -110,6 +110,7 @@ class Import {
   bool Upload(const std::string& document, const std::vector<TextSection>& sections) {
     ++totals_.documents;
     for (const TextSection& section : sections) {
+      if (program::Interrupt::flag()) return true;
       if (!uploader_.Put({document, section.name, std::string(section.text)})) return false;
       ++totals_.sections;
       totals_.bytes += section.text.size();
@@ -144,7 +145,7 @@ void PrintSummary(const Totals& totals, const Uploader::Totals& sent, double sec
   if (sent.failed > 0) fmt::print(stderr, "the last failure: {}\n", sent.last_failure);
 }
 
-// Answers whether the server could be reached to the end.
+// Answers whether the server answered to the end.
 bool AddAll(const Arguments& arguments, Import& import, bool& all_found) {
   for (const std::string& path : arguments.paths) {
     std::error_code ec;
@@ -172,21 +173,24 @@ int Run(const Arguments& arguments, const program::Address& endpoint) {
   const auto begun = steady_clock::now();
   Import import(arguments, uploader);
   bool all_found = true;
-  const bool reached = AddAll(arguments, import, all_found) && uploader.Finish();
+  const bool answered = AddAll(arguments, import, all_found) && uploader.Finish();
   import.EndProgress();
   const std::chrono::duration<double> passed = steady_clock::now() - begun;
   PrintSummary(import.totals(), uploader.totals(), passed.count());
-  if (!reached)
-    fmt::print(stderr,
-               "gave up: the server cannot be reached any more; start it and import again\n");
   if (program::Interrupt::flag()) return program::kInterrupted;
-  return reached && all_found && uploader.totals().failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!answered)
+    fmt::print(stderr,
+               "gave up: {} gives no answers any more; start docstore-server there and import "
+               "again\n",
+               arguments.target);
+  return answered && all_found && uploader.totals().failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace
 
 int RunImport(int argc, const char* const* argv) {
   Arguments arguments;
+  arguments.uploader.stop = &program::Interrupt::flag();
   CLI::App app(
       "Puts text files into a document service. Each file becomes a document, and each heading or "
       "block of paragraphs a section.",

@@ -14,6 +14,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <charconv>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -22,6 +23,16 @@ namespace stout::docstore {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// How often a wait looks whether it is to stop.
+constexpr std::chrono::milliseconds kGlance{100};
+/// How long a stopped uploader still waits for answers.
+constexpr std::chrono::seconds kStopPatience{1};
+
+}  // namespace
 
 class Uploader::Impl {
  public:
@@ -29,6 +40,7 @@ class Uploader::Impl {
       : endpoint_(std::move(endpoint)), options_(options), socket_(context_) {}
 
   ErrorCode Connect() {
+    ++tries_;
     input_.clear();
     ErrorCode ec;
     tcp::resolver resolver(context_);
@@ -57,7 +69,7 @@ class Uploader::Impl {
         if (!ReceiveOne()) return false;
       }
       if (postponed_.empty()) return true;
-      std::this_thread::sleep_until(not_before_);
+      if (!SleepUntil(not_before_)) return GiveUp();
       under_way_.swap(postponed_);
       if (!SendAll() && !Recover()) return false;
     }
@@ -76,13 +88,31 @@ class Uploader::Impl {
       finished = true;
     });
     context_.restart();
-    context_.run_for(options_.timeout);
+    const auto until = Clock::now() + options_.timeout;
+    while (!finished && Clock::now() < std::min(until, Limit())) context_.run_for(kGlance);
     if (finished) return result;
     ErrorCode ignored;
     socket_.close(ignored);
     context_.restart();
     context_.run();  // the operation ends as cancelled
-    return asio::error::timed_out;
+    return Stopped() ? asio::error::operation_aborted : asio::error::timed_out;
+  }
+
+  [[nodiscard]] bool Stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  // The end of every wait for the server.
+  Clock::time_point Limit() {
+    if (!Stopped()) return Clock::time_point::max();
+    if (!limit_) limit_ = Clock::now() + kStopPatience;
+    return *limit_;
+  }
+
+  // Returns false if the uploader is stopped.
+  bool SleepUntil(Clock::time_point time) {
+    while (!Stopped() && Clock::now() < time) {
+      std::this_thread::sleep_until(std::min(time, Clock::now() + kGlance));
+    }
+    return !Stopped();
   }
 
   bool Send(const Section& section) {
@@ -112,6 +142,7 @@ class Uploader::Impl {
     Section section = std::move(under_way_.front());
     under_way_.pop_front();
     Judge(std::move(section), parser.get());
+    tries_ = parser.get().keep_alive() ? 1 : 0;
     return parser.get().keep_alive() || Recover();
   }
 
@@ -130,7 +161,7 @@ class Uploader::Impl {
     }
     ++section.attempts;
     postponed_.push_back(std::move(section));
-    not_before_ = std::max(not_before_, std::chrono::steady_clock::now() + RetryAfter(response));
+    not_before_ = std::max(not_before_, Clock::now() + RetryAfter(response));
   }
 
   static std::chrono::seconds RetryAfter(
@@ -143,12 +174,21 @@ class Uploader::Impl {
 
   // A new connection, over which all that is under way is sent again.
   bool Recover() {
-    for (int attempt = 1; attempt <= options_.attempts; ++attempt) {
+    while (tries_ < options_.attempts && SleepUntil(Clock::now() + Pause())) {
       ErrorCode ignored;
       socket_.close(ignored);
       if (!Connect() && SendAll()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50) * (1 << std::min(attempt, 6)));
     }
+    return GiveUp();
+  }
+
+  // A server that answered and then closed the connection is not waited for.
+  [[nodiscard]] std::chrono::milliseconds Pause() const {
+    if (tries_ == 0) return {};
+    return std::chrono::milliseconds(50) * (1 << std::min(tries_, 6));
+  }
+
+  bool GiveUp() {
     totals_.failed += under_way_.size() + postponed_.size();
     under_way_.clear();
     postponed_.clear();
@@ -170,7 +210,9 @@ class Uploader::Impl {
   boost::beast::flat_buffer input_;
   std::deque<Section> under_way_;  // in the order of their answers
   std::deque<Section> postponed_;  // pushed back: to be sent again, at not_before_
-  std::chrono::steady_clock::time_point not_before_{};
+  Clock::time_point not_before_{};
+  int tries_ = 0;  // connections since the last answer, the present one included
+  std::optional<Clock::time_point> limit_;  // set once the uploader is stopped
 };
 
 Uploader::Uploader(program::Address endpoint, const UploaderOptions& options)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,15 +15,19 @@ namespace stout::docstore {
 struct UploaderOptions {
   /// Requests that may await their answers. >= 1
   std::size_t window = 256;
-  /// Times that one section is sent before it counts as failed. >= 1
+  /// Maximum times that a section is sent while the server pushes it back. Also the maximum number
+  /// of connections in a row that end without an answer. >= 1
   int attempts = 8;
   /// Longest silence of the server while answers are due. > 0
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
+  /// Once true, no section is sent again, and answers are awaited for a second more. Null: never.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 /// Puts sections over one connection, with several requests under way. A request that was pushed
 /// back (503) is sent again when the server asks for it. After a lost connection every request
 /// without an answer is sent again. That is harmless, because a PUT carries the whole new state.
+/// The pause before this doubles while no answer comes, up to 3.2 s.
 ///
 /// Threads: one, which it blocks.
 class Uploader {
@@ -48,7 +53,7 @@ class Uploader {
   [[nodiscard]] ErrorCode Connect();
 
   /// Sends the section; waits for answers while the window is full. The names must be ids. False if
-  /// the server cannot be reached any more: what was under way has failed.
+  /// the server gives no answers any more, or after `stop`: what was under way has failed.
   bool Put(Section section);
 
   /// Waits for all answers. False as for Put.
