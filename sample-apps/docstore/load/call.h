@@ -11,8 +11,8 @@ namespace stout::load {
 struct Call {
   enum class Purpose : std::uint8_t {
     kMeasured,  ///< Part of the run.
-    kPreload,   ///< Fills the store before it; repeated until it succeeds.
-    kReadBack,  ///< Compares the store after it; repeated until it succeeds.
+    kPreload,   ///< Fills the store before it; repeated while that may help.
+    kReadBack,  ///< Compares the store after it; repeated within --verify-timeout.
     kCounters,  ///< Samples /metrics.
   };
 

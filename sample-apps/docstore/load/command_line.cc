@@ -91,7 +91,8 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
             "uniform", ParseDistribution, "uniform, or zipf:EXPONENT with an exponent up to 10",
             [&options](const Distribution& parsed) { options.distribution = parsed; });
   more.Flag("--preload", options.preload,
-            "Write every section once before the run, so that the run creates none");
+            "Write every section once before the run, so that the run creates none. Fails if the "
+            "server refuses a section, or writes none for twice --timeout");
 
   more.Group("Connections");
   more.Count("--connections", options.connections, 1, 10'000, "Connections to the server");

@@ -107,8 +107,20 @@ void Runner::Preload() {
     queue_.push_back({.purpose = Call::Purpose::kPreload, .op = Op::kWrite, .section = id});
   }
   others_left_ = queue_.size();
+  std::uint64_t left = 0;
+  TimePoint deadline;  // of the next success: a request can fail, and be repeated once
   Pump();
-  RunUntil([this] { return interrupted_ || others_left_ == 0; });
+  RunUntil([&] {
+    if (std::exchange(left, others_left_) != others_left_) {
+      deadline = SaturatingAdd(SaturatingAdd(Now(), options_.timeout), options_.timeout);
+    }
+    return interrupted_ || others_left_ == 0 || preload_refused_ || Now() > deadline;
+  });
+  if (interrupted_ || others_left_ == 0) return;
+  ClearProgress();
+  throw std::runtime_error(fmt::format(
+      "the preload ended with {} sections to go: {}; raise --timeout if the server is slow",
+      others_left_, preload_failure_));
 }
 
 void Runner::Drive() {
@@ -153,7 +165,7 @@ void Runner::ReadBack() {
 }
 
 RunReport Runner::Report() {
-  if (progress_shown_) fmt::print(stderr, "\r\033[K");
+  ClearProgress();
   const TimePoint asked(options_.duration);
   const TimePoint end = interrupted_ ? std::clamp(interrupted_at_, TimePoint{}, asked) : asked;
   return {.options = options_,
@@ -266,6 +278,10 @@ void Runner::ShowProgress(TimePoint now) {
   progress_shown_ = true;
 }
 
+void Runner::ClearProgress() const {
+  if (progress_shown_) fmt::print(stderr, "\r\033[K");
+}
+
 void Runner::PrintProgress(const Window& second) {
   std::optional<ServerCounters> server;
   if (samples_.size() > 1) {
@@ -339,11 +355,16 @@ void Runner::OnAnswer(const Call& call, const Answer& answer) {
   const bool success = call.op == Op::kWrite ? answer.status / 100 == 2
                                              : answer.status == 200 || answer.status == 404;
   if (success) return OnSuccess(call, answer);
-  if (answer.status == 503) return Fail(call, Failure::kPushedBack);
-  if (first_refusal_.empty()) {
-    first_refusal_ = fmt::format("{} answered {} {}", call.op == Op::kWrite ? "PUT" : "GET",
-                                 answer.status, answer.body.substr(0, 200));
+  const auto text = [&] {
+    return fmt::format("{} answered {} {}", call.op == Op::kWrite ? "PUT" : "GET", answer.status,
+                       answer.body.substr(0, 200));
+  };
+  if (call.purpose == Call::Purpose::kPreload && !preload_refused_) {
+    preload_failure_ = text();
+    preload_refused_ = !answer.MayPass();
   }
+  if (answer.status == 503) return Fail(call, Failure::kPushedBack);
+  if (first_refusal_.empty()) first_refusal_ = text();
   Fail(call, Failure::kRefused);
 }
 

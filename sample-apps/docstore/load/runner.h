@@ -32,8 +32,9 @@ namespace stout::load {
 /// room, and its latency counts from when it was due. Calls that belong to the run and cannot be
 /// sent within the time-out expire in the queue, which bounds it to rate x time-out.
 ///
-/// Errors: throws std::runtime_error if the server cannot be reached at the start. A server that
-/// dies later is part of what is measured.
+/// Errors: throws std::runtime_error if the server cannot be reached at the start, refuses a
+/// section of the preload, or takes none for two time-outs. A server that dies later is part of
+/// what is measured.
 class Runner : private Connection::Owner {
  public:
   /// With `verifier`, checks every answer, and goes on from what it knows already.
@@ -66,6 +67,7 @@ class Runner : private Connection::Owner {
   [[nodiscard]] bool CountersSettled() const;
   void Tick();
   void ShowProgress(TimePoint now);
+  void ClearProgress() const;
   void PrintProgress(const Window& second);
   void Interrupt();
 
@@ -117,6 +119,8 @@ class Runner : private Connection::Owner {
   bool interrupted_ = false;
   TimePoint interrupted_at_ = kNever;
   std::string first_refusal_;
+  std::string preload_failure_ = "no answer";
+  bool preload_refused_ = false;  // a repetition is of no use
   std::optional<VerifyResult> verify_result_;
 };
 

@@ -1,0 +1,45 @@
+// What docstore-load does about a server that takes no preload.
+
+#include <string>
+
+#include "docstore_support.h"
+#include "load/load_options.h"
+#include "load/runner.h"
+#include "scripted_http_server.h"
+#include "stout/adapters/memory_store.h"
+#include "tests/support/catch.h"
+
+namespace stout::docstore {
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::Contains;
+
+load::LoadOptions WithPreload(std::uint16_t port) {
+  load::LoadOptions options;
+  options.target = {"127.0.0.1", port};
+  options.corpus = {.documents = 4, .sections = 2};
+  options.preload = true;
+  options.steps = {{0s, 1}};
+  options.duration = 1s;
+  options.connections = 2;
+  return options;
+}
+
+TEST_CASE("a preload that the server refuses ends with its answer", "[load]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  TestServer server(runner, store, TestServer::TwoShards(), {.max_body_bytes = 100});
+  const load::LoadOptions options = WithPreload(server.port());
+  CHECK_THROWS_WITH(load::Runner(options, std::nullopt).Run(), Contains("PUT answered 413"));
+}
+
+TEST_CASE("a preload that the server pushes back for ever ends", "[load]") {
+  ScriptedHttpServer server([](const auto&) { return FormatAnswer(503, "busy"); });
+  load::LoadOptions options = WithPreload(program::ParseAddress(server.address())->port);
+  options.timeout = 50ms;
+  CHECK_THROWS_WITH(load::Runner(options, std::nullopt).Run(), Contains("preload ended with 8"));
+}
+
+}  // namespace
+}  // namespace stout::docstore
