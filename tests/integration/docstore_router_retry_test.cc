@@ -9,6 +9,7 @@
 #include "router/retry.h"
 #include "router/upstream_pool.h"
 #include "tests/support/catch.h"
+#include "tests/support/held_name.h"
 
 namespace stout::docstore {
 namespace {
@@ -173,6 +174,21 @@ TEST_CASE("without an owner for too long the client learns that nothing was done
   routed.MoveTo(server.address());
   CHECK(client.Do("PUT", kSection, "x").status == 503);
   CHECK(server.requests().size() > 1);
+}
+
+TEST_CASE("a name whose look-up does not end holds up no request", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.connect_timeout = 10ms;
+  options.retry_timeout = 50ms;
+  Routed routed(options);
+  const test::HeldName name("server.example");
+  routed.MoveTo("server.example:8080");
+  Client client = routed.Connect();
+  CHECK(client.Do("PUT", kSection, "x").status == 503);
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  routed.MoveTo(server.address());
+  CHECK(client.Do("PUT", kSection, "x").status == 204);
+  CHECK_FALSE(name.timed_out());
 }
 
 TEST_CASE("a change whose connection is lost is not repeated, a read is", "[router]") {

@@ -28,7 +28,7 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
                "A request that no server serves is retried for this time, then answered 503. Use "
                "more than the servers' --lease-ttl");
   options.Time("--connect-timeout", router.connect_timeout,
-               "Longest time for a server to accept a connection");
+               "Longest time to look up a server's name and to connect to it");
   options.Time("--answer-timeout", router.answer_timeout,
                "Longest time for a server to answer (otherwise 504). Use more than the servers' "
                "--reply-deadline");

@@ -33,6 +33,7 @@ Exchange::Exchange(asio::io_context& context, const http::SessionStrand& strand,
       pool_(pool),
       options_(options),
       lease_(std::move(lease)),
+      lookup_(strand),
       deadline_(strand, [this] { Cut(); }) {}
 
 Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
@@ -62,10 +63,8 @@ Task<bool> Exchange::Connect() {
   upstream_ = std::make_unique<Upstream>(context_);
   upstream_->address = lease_.address;
   deadline_.Set(options_.connect_timeout);
-  tcp::resolver resolver(context_);
-  auto [unresolved, found] =
-      co_await resolver.async_resolve(address->host, std::to_string(address->port), kAwait);
-  if (unresolved || deadline_.passed()) co_return false;
+  const auto [unknown, found] = co_await lookup_.Find(address->host, address->port);
+  if (unknown || deadline_.passed()) co_return false;
   auto [ec, endpoint] = co_await asio::async_connect(upstream_->socket, found, kAwait);
   if (ec || deadline_.passed()) co_return false;
   ErrorCode ignored;  // an option that cannot be set costs latency, not correctness
@@ -174,6 +173,7 @@ void Exchange::Hurry() {
 
 void Exchange::Cut() {
   ErrorCode ignored;
+  lookup_.Cancel();
   if (upstream_) upstream_->socket.close(ignored);
 }
 

@@ -12,6 +12,7 @@
 #include "router/router_options.h"
 #include "router/task.h"
 #include "router/upstream_pool.h"
+#include "stout/adapters/name_lookup.h"
 #include "stout/core/lease_table.h"
 
 namespace stout::docstore {
@@ -60,6 +61,7 @@ class Exchange {
   UpstreamPool& pool_;
   const RouterOptions& options_;
   const Lease lease_;
+  NameLookup<http::SessionStrand> lookup_;
   std::unique_ptr<Upstream> upstream_;
   Deadline deadline_;
   std::optional<Parser> parser_;

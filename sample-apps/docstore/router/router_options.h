@@ -16,7 +16,7 @@ struct RouterOptions {
   /// Maximum time to retry a request, for example while its range moves. It must exceed --lease-ttl
   /// of the servers; otherwise clients get errors when a server is killed. > 0.
   std::chrono::nanoseconds retry_timeout = std::chrono::seconds(20);
-  /// Maximum time for a server to accept a connection. > 0.
+  /// Maximum time to look up a server's name and to connect to it. > 0.
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(1);
   /// Maximum time for a server to answer, or to take the next part of a request. It must exceed the
   /// servers' --reply-deadline; otherwise the client does not get the server's own answer. > 0.
