@@ -18,6 +18,7 @@
 #include "resp/client/connection.h"
 #include "resp/client/errors.h"
 #include "tests/support/catch.h"
+#include "tests/support/held_name.h"
 
 namespace stout::resp {
 namespace {
@@ -131,6 +132,29 @@ TEST_CASE("resp: answers are taken while commands are being written", "[resp]") 
   REQUIRE(outcome.replies.size() == 2);
   CHECK(outcome.replies[0].text.size() == large.size());
   CHECK(outcome.replies[1].text == "OK");
+}
+
+TEST_CASE("resp: a name whose look-up does not end is given up in time", "[resp]") {
+  boost::asio::io_context context;
+  const test::HeldName name("redis.example");
+  const auto peer =
+      std::make_shared<const Peer>(Peer{.name = "test",
+                                        .address = {.host = "redis.example", .port = 6379},
+                                        .greeting = {},
+                                        .timeout = std::chrono::seconds(20),
+                                        .connect_timeout = std::chrono::milliseconds(10)});
+  Connection connection(peer, context.get_executor());
+  Outcome outcome;
+  boost::asio::co_spawn(
+      context,
+      [&]() -> boost::asio::awaitable<void> {
+        outcome = co_await connection.Open();
+        context.stop();  // the look-up goes on
+      },
+      boost::asio::detached);
+  context.run();
+  CHECK(outcome.message == "no answer within 10 ms");
+  CHECK_FALSE(name.timed_out());
 }
 
 TEST_CASE("resp: the code of an error", "[resp]") {

@@ -6,6 +6,7 @@
 #include <boost/json/value.hpp>
 
 #include "lease_fixtures.h"
+#include "tests/support/held_name.h"
 
 namespace stout::test {
 namespace {
@@ -46,6 +47,18 @@ TEST_CASE("etcd leases: a watch that missed what is compacted reads everything a
   epoch = Take(*near, a, 1);
   Compact();
   CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a member whose name is not found in time is left for the next",
+          "[leases]") {
+  boost::asio::thread_pool pool(2);
+  const HeldName name("etcd.example");
+  const std::string url =
+      "etcd://etcd.example:2379,127.0.0.1:" + std::to_string(Etcd::server().port()) + "/" +
+      FreshName() + "?timeout=300ms";
+  const auto service = OpenNow(url, pool.get_executor());
+  CHECK_FALSE(AtLast([&] { return Join(*service, LeaseMember{"a:1", kRanges, 30s}).ec; }));
+  CHECK_FALSE(name.timed_out());
 }
 
 TEST_CASE("etcd leases: a member that does not answer is left for the next", "[leases]") {

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/json/parse.hpp>
+#include <charconv>
 #include <utility>
 
 #include "stout/adapters/no_throw.h"
+#include "stout/adapters/time_limit.h"
 
 namespace stout::etcd {
 namespace {
@@ -47,7 +50,7 @@ Reply ReplyOf(http::status status, std::string_view text) {
 
 Gateway::Gateway(const std::vector<std::string>& endpoints, Duration timeout,
                  const asio::any_io_executor& strand)
-    : endpoints_(endpoints), timeout_(timeout), strand_(strand), resolver_(strand) {}
+    : endpoints_(endpoints), timeout_(timeout), strand_(strand), lookup_(strand) {}
 
 asio::awaitable<std::string> Gateway::Connect() {
   std::string error;
@@ -61,12 +64,14 @@ asio::awaitable<std::string> Gateway::Connect() {
 
 asio::awaitable<std::string> Gateway::ConnectTo(std::string_view endpoint) {
   const std::size_t colon = endpoint.rfind(':');
-  const auto [unresolved, addresses] = co_await resolver_.async_resolve(
-      endpoint.substr(0, colon), endpoint.substr(colon + 1), kNoThrow);
+  std::uint16_t port = 0;
+  std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
+  const TimeLimit limit(strand_, timeout_, [this] { lookup_.Cancel(); });
+  auto [failed, addresses] = co_await lookup_.Find(std::string(endpoint.substr(0, colon)), port);
   if (closed_) co_return "closed";
+  if (limit.passed()) failed = asio::error::timed_out;
   stream_.emplace(strand_);
   stream_->expires_after(timeout_);
-  boost::system::error_code failed = unresolved;
   if (!failed) {
     const auto [ec, address] = co_await stream_->async_connect(addresses, kNoThrow);
     failed = ec;
@@ -174,7 +179,7 @@ void Gateway::Drop() {
 
 void Gateway::Close() {
   closed_ = true;
-  resolver_.cancel();
+  lookup_.Cancel();
   if (stream_) stream_->close();
 }
 

@@ -2,7 +2,6 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/buffer_body.hpp>
@@ -14,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stout/adapters/name_lookup.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
@@ -71,7 +71,7 @@ class Gateway {
   const std::vector<std::string>& endpoints_;
   const Duration timeout_;
   const boost::asio::any_io_executor strand_;
-  boost::asio::ip::tcp::resolver resolver_;
+  NameLookup<boost::asio::any_io_executor> lookup_;
   std::size_t endpoint_ = 0;
   std::optional<Stream> stream_;
   boost::beast::flat_buffer buffer_;

@@ -34,8 +34,7 @@ struct RedisOptions {
   /// After this time without an answer the connection is closed; the commands that were sent may
   /// still happen. > 0
   Duration timeout = std::chrono::seconds(10);
-  /// Time for a new connection: name, connect, AUTH, SELECT. (A look-up of the name that takes
-  /// longer than that is waited for all the same; addresses need none.) > 0
+  /// Time for a new connection: name, connect, AUTH, SELECT. > 0
   Duration connect_timeout = std::chrono::seconds(5);
   /// Replicas that must have a batch before it counts as written. With Redis 7.2 or newer and its
   /// AOF on, the replicas and the server itself must have it on disk (WAITAOF). Otherwise the

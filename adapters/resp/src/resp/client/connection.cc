@@ -7,7 +7,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/write.hpp>
 #include <string_view>
@@ -48,7 +48,7 @@ bool Any(const Outcome& outcome, bool (*is)(const Reply&)) {
 }  // namespace
 
 Connection::Connection(std::shared_ptr<const Peer> peer, const asio::any_io_executor& strand)
-    : peer_(std::move(peer)), resolver_(strand), socket_(strand) {}
+    : peer_(std::move(peer)), lookup_(strand), socket_(strand) {}
 
 bool Connection::Usable() {
   if (!socket_.is_open()) return false;
@@ -96,16 +96,9 @@ asio::awaitable<std::string> Connection::Reach() {
     endpoints.emplace_back(asio::local::stream_protocol::endpoint(peer_->address.socket));
   } else {
     const auto& [host, port, socket] = peer_->address;
-    boost::system::error_code not_literal;
-    const auto literal = asio::ip::make_address(host, not_literal);
-    if (!not_literal) {
-      endpoints.emplace_back(asio::ip::tcp::endpoint(literal, port));
-    } else {
-      const std::string service = std::to_string(port);
-      const auto [ec, found] = co_await resolver_.async_resolve(host, service, kNoThrow);
-      if (ec) co_return ec.message();
-      for (const auto& entry : found) endpoints.emplace_back(entry.endpoint());
-    }
+    const auto [ec, found] = co_await lookup_.Find(host, port);
+    if (ec) co_return ec.message();
+    endpoints.assign(found.begin(), found.end());
   }
   std::string error = "no address";
   for (const Endpoint& endpoint : endpoints) {
@@ -237,7 +230,7 @@ void Connection::Close() {
 
 void Connection::Cancel() {
   boost::system::error_code ignored;
-  resolver_.cancel();
+  lookup_.Cancel();
   socket_.close(ignored);
 }
 

@@ -4,7 +4,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "resp/client/commands.h"
 #include "resp/client/reply.h"
 #include "resp/client/tls_layer.h"
+#include "stout/adapters/name_lookup.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
 
@@ -95,7 +95,7 @@ class Connection {
   void Warn(std::string_view what, std::string_view text);
 
   const std::shared_ptr<const Peer> peer_;
-  boost::asio::ip::tcp::resolver resolver_;
+  NameLookup<boost::asio::any_io_executor> lookup_;
   Socket socket_;
   std::unique_ptr<TlsLayer> tls_;  // Over the socket. Null: there is none.
   ReplyReader reader_;

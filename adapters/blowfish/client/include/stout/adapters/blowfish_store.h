@@ -66,8 +66,7 @@ class BlowfishStore final : public Store {
     /// After this time without an answer the connection is closed; the commands that were sent may
     /// still happen. > 0
     Duration timeout = std::chrono::seconds(10);
-    /// Time for a new connection: name, connect, AUTH, STOUT.SHARDS. (A look-up of the name that
-    /// takes longer is waited for all the same; addresses need none.) > 0
+    /// Time for a new connection: name, connect, AUTH, STOUT.SHARDS. > 0
     Duration connect_timeout = std::chrono::seconds(5);
     /// If the server comes back with other data, every call is kLost.
     bool detect_loss = false;
