@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <future>
 #include <memory>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "docstore_fleet.h"
 #include "docstore_routed.h"
 #include "http_corpus.h"
+#include "router/deadline.h"
 #include "router/fields.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
@@ -194,6 +197,27 @@ TEST_CASE("clients are bounded in what they take", "[router]") {
   CHECK(large.Receive().status == 431);
   CHECK(slow.Receive().status == 408);
   CHECK(slow.AtEnd());
+}
+
+// As when a thread completes one read of a header while another runs the timer.
+TEST_CASE("a read that begins after its deadline has passed is ended", "[router]") {
+  boost::asio::io_context context;
+  const http::SessionStrand strand(context.get_executor());
+  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  http::SessionSocket socket(strand);
+  socket.connect(acceptor.local_endpoint());
+  Deadline deadline(strand, [&] { socket.cancel(); });
+  deadline.Set(0s);
+  while (!deadline.passed()) context.run_one();
+  char byte = 0;
+  ErrorCode result;
+  socket.async_read_some(boost::asio::buffer(&byte, 1), [&](ErrorCode ec, std::size_t) {
+    result = ec;
+    deadline.Clear();
+  });
+  context.run_for(60s);
+  CHECK(result == boost::asio::error::operation_aborted);
+  CHECK(context.stopped());
 }
 
 TEST_CASE("a router that drains answers what it has read", "[router]") {

@@ -10,7 +10,11 @@
 
 namespace stout::docstore {
 
-/// Ends an operation that takes too long: calls `on_expiry` when its time is over.
+/// Ends an operation that takes too long: calls `on_expiry` when its time is over, and again every
+/// kAgain until it is set anew or cleared.
+///
+/// The repetition is for operations that consist of several, such as the read of a header. When
+/// `on_expiry` cancels what is pending, one part may just have ended, and the next has not begun.
 ///
 /// Owner: a session. Once it is clear it may be destroyed anywhere, before that only on the
 ///   session's strand. No call follows.
@@ -18,6 +22,8 @@ namespace stout::docstore {
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
+  /// A guess: such a delay does no harm after a time-out of seconds, and costs little.
+  static constexpr std::chrono::milliseconds kAgain{50};
 
   Deadline(const http::SessionStrand& strand, UniqueFunction<void()> on_expiry)
       : state_(std::make_shared<State>(strand, std::move(on_expiry))) {}
@@ -32,7 +38,7 @@ class Deadline {
   void SetAt(Clock::time_point due) {
     state_->passed = false;
     state_->due = due;
-    State::Wait(state_);
+    State::WaitUntil(due, state_);
   }
   /// No later than this.
   void Shorten(std::chrono::nanoseconds time) {
@@ -55,14 +61,14 @@ class Deadline {
     State(const http::SessionStrand& strand, UniqueFunction<void()> on_expiry)
         : timer(strand), on_expiry(std::move(on_expiry)) {}
 
-    static void Wait(const std::shared_ptr<State>& state) {
-      state->timer.expires_at(state->due);
+    static void WaitUntil(Clock::time_point time, const std::shared_ptr<State>& state) {
+      state->timer.expires_at(time);
       state->timer.async_wait([state](boost::system::error_code ec) {
         // The handler may be on its way already when the time is changed.
         if (ec || Clock::now() < state->due) return;
-        state->due = Clock::time_point::max();
         state->passed = true;
         state->on_expiry();
+        WaitUntil(Clock::now() + kAgain, state);
       });
     }
 

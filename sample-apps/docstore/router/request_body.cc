@@ -48,7 +48,7 @@ Task<std::size_t> RequestBody::ReadInto(char* data, std::size_t size) {
   parser_.eager(true);
   const auto latest = deadline_.due();
   ErrorCode ec;
-  while (size > 0 && !ec && !parser_.is_done()) {
+  while (size > 0 && !ec && !parser_.is_done() && !interrupted_) {
     const auto begun = Deadline::Clock::now();
     const bool rate_counts = options_.BodyTime(received_) - waited_ < latest - begun;
     const auto due = rate_counts ? begun + options_.BodyTime(received_) - waited_ : latest;
