@@ -138,7 +138,7 @@ class Sharded {
 
   void Check(std::size_t shards) {
     Served served(path());
-    CHECK(served.size() == shards);
+    REQUIRE(served.size() == shards);
     CHECK(served.schema().size() == 2);
     CHECK(served.text_index() == text_index_);
     CHECK((served.Read() == content_));  // A failure is not to print it.
@@ -206,10 +206,31 @@ TEST_CASE("a reshard that was stopped goes on, and the directory is not served m
   sharded.Check(3);
 }
 
-TEST_CASE("a reshard that ended between its two renames is completed", "[reshard]") {
+TEST_CASE("no server starts between the two renames of a reshard, and a reshard completes them",
+          "[reshard]") {
   Sharded sharded(1, 2, 100);
   REQUIRE(sharded.Reshard(3) == ErrorCode());
   fs::rename(sharded.path(), sharded.path() + ".resharding");
+  if (GENERATE(false, true)) fs::create_directory(sharded.path());  // As systemd does.
+  Diagnostics why;
+  CHECK(CheckNotResharding(sharded.path(), &why) == Errc::kBadOptions);
+  CHECK(why.message.find("blowfish-server reshard") != std::string::npos);
+  CHECK(CheckNotResharding(sharded.path() + "/", nullptr) == Errc::kBadOptions);
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  CHECK(CheckNotResharding(sharded.path(), nullptr) == ErrorCode());
+  sharded.Check(3);
+}
+
+TEST_CASE("a reshard with new shards between its two renames does not say to remove the old ones",
+          "[reshard]") {
+  Sharded sharded(1, 2, 100);
+  REQUIRE(sharded.Reshard(3) == ErrorCode());
+  fs::rename(sharded.path(), sharded.path() + ".resharding");
+  { const Served made(sharded.path(), 2); }
+  CHECK(sharded.Reshard(3) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find("remove") == std::string::npos);
+  CHECK(sharded.why.message.find("move " + sharded.path() + " away") != std::string::npos);
+  fs::remove_all(sharded.path());
   CHECK(sharded.Reshard(3) == ErrorCode());
   sharded.Check(3);
 }

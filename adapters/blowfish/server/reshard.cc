@@ -43,11 +43,16 @@ constexpr int kPagesOfPlace = 100;  // From one note of the place to the next.
 // nobody.
 constexpr std::chrono::milliseconds kRest{10};
 
+std::string WithoutSlashes(std::string directory) {
+  while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
+  return directory;
+}
+
 struct Paths {
   explicit Paths(const std::string& directory)
-      : from(directory),
-        to(directory + ".resharding"),
-        before(directory + ".before-reshard"),
+      : from(WithoutSlashes(directory)),
+        to(from + ".resharding"),
+        before(ShardsBefore(directory)),
         mark(fmt::format("{}/{}", from, kMark)),
         place(fmt::format("{}/{}", to, kPlace)) {}
 
@@ -58,6 +63,9 @@ bool Exists(const std::string& path) {
   std::error_code failed;
   return fs::exists(path, failed) || failed;
 }
+
+// Returns false if the directory is missing or empty.
+bool HasShards(const std::string& directory) { return Exists(directory + "/" + kNumberName); }
 
 ErrorCode WriteFile(const std::string& path, std::string_view text, Diagnostics* diagnostics) {
   auto file = AtomicFile::Create(path, diagnostics);
@@ -265,6 +273,18 @@ ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
   return Rename(paths.to, paths.from, diagnostics);
 }
 
+// An earlier call ended between its two renames.
+ErrorCode Complete(const Paths& paths, Diagnostics* diagnostics) {
+  if (HasShards(paths.from)) {
+    return Fail(Errc::kBadOptions,
+                fmt::format("{} is complete, but {} has other shards, which were made since then: "
+                            "move {} away, and give the same command again",
+                            paths.to, paths.from, paths.from),
+                diagnostics);
+  }
+  return Rename(paths.to, paths.from, diagnostics);
+}
+
 ErrorCode CheckSource(const Paths& paths, const Workers& from, std::size_t shards,
                       Diagnostics* diagnostics) {
   if (from.size() == shards) {
@@ -282,8 +302,19 @@ ErrorCode CheckSource(const Paths& paths, const Workers& from, std::size_t shard
 
 }  // namespace
 
+std::string ShardsBefore(const std::string& directory) {
+  return WithoutSlashes(directory) + ".before-reshard";
+}
+
 ErrorCode CheckNotResharding(const std::string& directory, Diagnostics* diagnostics) {
   const Paths paths(directory);
+  if (!HasShards(paths.from) && Exists(paths.to)) {
+    return Fail(Errc::kBadOptions,
+                fmt::format("{}: it has no shards, but {} may have them: complete that by "
+                            "blowfish-server reshard, or move it away",
+                            directory, paths.to),
+                diagnostics);
+  }
   if (!Exists(paths.mark)) return {};
   return Fail(Errc::kBadOptions,
               fmt::format("{}: its shards are being copied: complete that by blowfish-server "
@@ -296,9 +327,8 @@ ErrorCode Reshard(const ReshardOptions& options,
                   const std::function<bool(const ReshardProgress&)>& go_on,
                   Diagnostics* diagnostics) {
   const Paths paths(options.directory);
+  if (Exists(paths.before) && Exists(paths.to)) return Complete(paths, diagnostics);
   if (Exists(paths.before)) {
-    // It ended between the two renames.
-    if (!Exists(paths.from) && Exists(paths.to)) return Rename(paths.to, paths.from, diagnostics);
     return Fail(Errc::kBadOptions,
                 fmt::format("{}: exists, with the shards before an earlier reshard; remove it",
                             paths.before),

@@ -41,7 +41,11 @@ struct ReshardProgress {
                                 const std::function<bool(const ReshardProgress&)>& go_on,
                                 Diagnostics* diagnostics);
 
-/// kBadOptions: a Reshard() of the directory has begun and is not complete.
+/// Returns where Reshard() leaves the shards that the directory had.
+[[nodiscard]] std::string ShardsBefore(const std::string& directory);
+
+/// kBadOptions: a Reshard() of the directory has begun and is not complete. The directory may have
+/// its new name already: then there are no shards in it, and those of DIRECTORY.resharding are its.
 [[nodiscard]] ErrorCode CheckNotResharding(const std::string& directory, Diagnostics* diagnostics);
 
 }  // namespace stout::blowfish

@@ -57,8 +57,6 @@ int RunReshard(int argc, const char* const* argv) {
   options.memory.merges =
       merges > 0 ? merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.merge_slots = std::make_shared<MergeSlots>(options.memory.merges);
-  while (options.directory.size() > 1 && options.directory.ends_with('/'))
-    options.directory.pop_back();
   for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
   Display display;
   Diagnostics why;
@@ -66,8 +64,8 @@ int RunReshard(int argc, const char* const* argv) {
     const auto failed = Reshard(
         options, [&](const ReshardProgress& progress) { return display.Show(progress); }, &why);
     if (!failed) {
-      fmt::print("{} has {} shards; remove {}.before-reshard when you need it no longer\n",
-                 options.directory, options.shards, options.directory);
+      fmt::print("{} has {} shards; remove {} when you need it no longer\n", options.directory,
+                 options.shards, ShardsBefore(options.directory));
       return EXIT_SUCCESS;
     }
   } catch (const std::exception& error) {
