@@ -216,6 +216,8 @@ TEST_CASE("no server starts between the two renames of a reshard, and a reshard 
   CHECK(CheckNotResharding(sharded.path(), &why) == Errc::kBadOptions);
   CHECK(why.message.find("blowfish-server reshard") != std::string::npos);
   CHECK(CheckNotResharding(sharded.path() + "/", nullptr) == Errc::kBadOptions);
+  CHECK(sharded.Reshard(4) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find("--shards 3") != std::string::npos);
   CHECK(sharded.Reshard(3) == ErrorCode());
   CHECK(CheckNotResharding(sharded.path(), nullptr) == ErrorCode());
   sharded.Check(3);

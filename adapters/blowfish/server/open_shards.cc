@@ -203,6 +203,12 @@ std::string ShardPath(const std::string& directory, std::size_t shard) {
   return fmt::format("{}/{}{:04}", directory, kShardPrefix, shard);
 }
 
+Result<std::size_t> CountShards(const std::string& directory, Diagnostics* diagnostics) {
+  const auto made = ReadMade(directory, diagnostics);
+  if (!made) return made.error();
+  return *made ? (*made)->number : 0;
+}
+
 ErrorCode NoteShards(const std::string& directory, std::size_t shards, Diagnostics* diagnostics) {
   return WriteMade(directory, {.number = shards, .whole = true}, diagnostics);
 }

@@ -37,6 +37,11 @@ inline constexpr std::string_view kShardPrefix = "shard-";
 /// Returns the directory of a shard in the directory of its server.
 [[nodiscard]] std::string ShardPath(const std::string& directory, std::size_t shard);
 
+/// Returns the number of shards that a directory has, which is 0 if the directory is new.
+/// Errors: kCorrupt if the file of the number is damaged.
+[[nodiscard]] Result<std::size_t> CountShards(const std::string& directory,
+                                              Diagnostics* diagnostics);
+
 /// Notes in a directory that it has this number of shards, and all of them.   Errors: AtomicFile's.
 [[nodiscard]] ErrorCode NoteShards(const std::string& directory, std::size_t shards,
                                    Diagnostics* diagnostics);

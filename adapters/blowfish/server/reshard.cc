@@ -274,12 +274,20 @@ ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
 }
 
 // An earlier call ended between its two renames.
-ErrorCode Complete(const Paths& paths, Diagnostics* diagnostics) {
+ErrorCode Complete(const Paths& paths, std::size_t shards, Diagnostics* diagnostics) {
   if (HasShards(paths.from)) {
     return Fail(Errc::kBadOptions,
                 fmt::format("{} is complete, but {} has other shards, which were made since then: "
                             "move {} away, and give the same command again",
                             paths.to, paths.from, paths.from),
+                diagnostics);
+  }
+  const auto copied = CountShards(paths.to, diagnostics);
+  if (!copied) return copied.error();
+  if (*copied != shards) {
+    return Fail(Errc::kBadOptions,
+                fmt::format("{} is complete with {} shards: give it its name by --shards {} first",
+                            paths.to, *copied, *copied),
                 diagnostics);
   }
   return Rename(paths.to, paths.from, diagnostics);
@@ -327,7 +335,7 @@ ErrorCode Reshard(const ReshardOptions& options,
                   const std::function<bool(const ReshardProgress&)>& go_on,
                   Diagnostics* diagnostics) {
   const Paths paths(options.directory);
-  if (Exists(paths.before) && Exists(paths.to)) return Complete(paths, diagnostics);
+  if (Exists(paths.before) && Exists(paths.to)) return Complete(paths, options.shards, diagnostics);
   if (Exists(paths.before)) {
     return Fail(Errc::kBadOptions,
                 fmt::format("{}: exists, with the shards before an earlier reshard; remove it",
