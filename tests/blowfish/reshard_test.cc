@@ -255,6 +255,12 @@ TEST_CASE("a reshard is refused if there is nothing to do, or something in its w
     CHECK(sharded.why.message.find("down") != std::string::npos);
     CHECK_FALSE(fs::exists(sharded.path() + ".resharding"));
   }
+  SECTION("there are no shards in the directory") {
+    fs::remove_all(sharded.path());
+    fs::create_directory(sharded.path());
+    CHECK(sharded.Reshard(2) == Errc::kBadUrl);
+    CHECK(fs::is_empty(sharded.path()));
+  }
   SECTION("there is no directory") {
     fs::remove_all(sharded.path());
     CHECK(sharded.Reshard(2) == Errc::kBadUrl);

@@ -347,6 +347,13 @@ ErrorCode Reshard(const ReshardOptions& options,
                 diagnostics);
   }
   if (const auto failed = CheckNotCopying(paths.from, diagnostics)) return failed;
+  if (!HasShards(paths.from)) {
+    return Fail(Errc::kBadUrl,
+                fmt::format("{}: there are no shards in it, or their number is lost: check the "
+                            "path, or restore its file {} from a copy",
+                            paths.from, kNumberName),
+                diagnostics);
+  }
   ShardOptions shard{.merge_slots = options.merge_slots};
   auto from = OpenShards(paths.from, 0, shard, options.memory, diagnostics);
   if (!from) return from.error();
