@@ -237,6 +237,19 @@ TEST_CASE("a reshard with new shards between its two renames does not say to rem
   sharded.Check(3);
 }
 
+TEST_CASE("a reshard whose copy is damaged is refused until the copy is removed", "[reshard]") {
+  Sharded sharded(1, 2, 2000);
+  REQUIRE(sharded.Reshard(3, [](auto&) { return false; }) == Errc::kTransient);
+  const std::string copy = sharded.path() + ".resharding";
+  fs::remove(ShardPath(copy, 1) + "/manifest");
+  CHECK(sharded.Reshard(3) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find(ShardPath(copy, 1)) != std::string::npos);
+  CHECK(sharded.why.message.find("remove " + copy + " to begin again") != std::string::npos);
+  fs::remove_all(copy);
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  sharded.Check(3);
+}
+
 TEST_CASE("a reshard is refused if there is nothing to do, or something in its way", "[reshard]") {
   Sharded sharded(1, 2, 100);
   CHECK(sharded.Reshard(2) == Errc::kBadOptions);

@@ -293,19 +293,25 @@ ErrorCode Complete(const Paths& paths, std::size_t shards, Diagnostics* diagnost
   return Rename(paths.to, paths.from, diagnostics);
 }
 
+// A shard that is down answers nothing.
+ErrorCode CheckAllServe(const std::string& directory, const Workers& workers,
+                        Diagnostics* diagnostics) {
+  for (const auto& worker : workers) {
+    if (const auto& down = worker->down()) {
+      return Fail(Errc::kBadOptions, fmt::format("{}: a shard is down: {}", directory, *down),
+                  diagnostics);
+    }
+  }
+  return {};
+}
+
 ErrorCode CheckSource(const Paths& paths, const Workers& from, std::size_t shards,
                       Diagnostics* diagnostics) {
   if (from.size() == shards) {
     return Fail(Errc::kBadOptions, fmt::format("{} has {} shards already", paths.from, shards),
                 diagnostics);
   }
-  for (const auto& worker : from) {
-    if (const auto& down = worker->down()) {
-      return Fail(Errc::kBadOptions, fmt::format("{}: a shard is down: {}", paths.from, *down),
-                  diagnostics);
-    }
-  }
-  return {};
+  return CheckAllServe(paths.from, from, diagnostics);
 }
 
 }  // namespace
@@ -361,9 +367,9 @@ ErrorCode Reshard(const ReshardOptions& options,
   shard.schema = from->front()->schema();
   shard.text_index = from->front()->text_index();
   auto to = OpenShards(paths.to, options.shards, shard, options.memory, diagnostics);
-  if (!to) {
+  if (const auto failed = to ? CheckAllServe(paths.to, *to, diagnostics) : to.error()) {
     if (diagnostics) diagnostics->message += fmt::format("; or remove {} to begin again", paths.to);
-    return to.error();
+    return failed;
   }
   if (const auto failed = WriteFile(paths.mark, "", diagnostics)) return failed;
   for (Workers* const workers : {&*from, &*to}) {
