@@ -250,6 +250,17 @@ TEST_CASE("a reshard whose copy is damaged is refused until the copy is removed"
   sharded.Check(3);
 }
 
+TEST_CASE("a reshard does not go on with a copy that may be older than the shards", "[reshard]") {
+  Sharded sharded(1, 2, 2000);
+  REQUIRE(sharded.Reshard(3, [](auto&) { return false; }) == Errc::kTransient);
+  fs::remove(sharded.path() + "/resharding");
+  CHECK(sharded.Reshard(3) == Errc::kBadOptions);
+  CHECK(sharded.why.message.find("remove it") != std::string::npos);
+  fs::remove_all(sharded.path() + ".resharding");
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  sharded.Check(3);
+}
+
 TEST_CASE("a reshard is refused if there is nothing to do, or something in its way", "[reshard]") {
   Sharded sharded(1, 2, 100);
   CHECK(sharded.Reshard(2) == Errc::kBadOptions);

@@ -262,6 +262,18 @@ ErrorCode Rename(const std::string& from, const std::string& to, Diagnostics* di
   return SyncNames(above, diagnostics);
 }
 
+// From before the copy begins until it ends. So a copy without the mark may lack later writes.
+ErrorCode KeepServersOff(const Paths& paths, Diagnostics* diagnostics) {
+  if (!Exists(paths.mark) && Exists(paths.to)) {
+    return Fail(Errc::kBadOptions,
+                fmt::format("{}: may lack writes, because servers could start on {}; remove it, "
+                            "and give the same command again",
+                            paths.to, paths.from),
+                diagnostics);
+  }
+  return WriteFile(paths.mark, "", diagnostics);
+}
+
 // Both directories are closed.
 ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
   const auto data_id = OpenDataId(paths.from, diagnostics);
@@ -364,6 +376,7 @@ ErrorCode Reshard(const ReshardOptions& options,
   auto from = OpenShards(paths.from, 0, shard, options.memory, diagnostics);
   if (!from) return from.error();
   if (const auto failed = CheckSource(paths, *from, options.shards, diagnostics)) return failed;
+  if (const auto failed = KeepServersOff(paths, diagnostics)) return failed;
   shard.schema = from->front()->schema();
   shard.text_index = from->front()->text_index();
   auto to = OpenShards(paths.to, options.shards, shard, options.memory, diagnostics);
@@ -371,7 +384,6 @@ ErrorCode Reshard(const ReshardOptions& options,
     if (diagnostics) diagnostics->message += fmt::format("; or remove {} to begin again", paths.to);
     return failed;
   }
-  if (const auto failed = WriteFile(paths.mark, "", diagnostics)) return failed;
   for (Workers* const workers : {&*from, &*to}) {
     for (const auto& worker : *workers) worker->Start([](SubBatch&) {});
   }

@@ -36,7 +36,8 @@ struct ReshardProgress {
 /// `go_on` is called from time to time; false stops it.
 /// Space: of a second copy.   Blocks.   Threads: starts those of all shards.
 /// Errors: OpenShards'. kBadOptions if the directory has that number of shards already, if a shard
-///   is down, or if the result of an earlier call is in the way. kTransient if it was stopped.
+///   is down, or if the result of an earlier call is in the way, or a copy that may lack writes.
+///   kTransient if it was stopped.
 [[nodiscard]] ErrorCode Reshard(const ReshardOptions& options,
                                 const std::function<bool(const ReshardProgress&)>& go_on,
                                 Diagnostics* diagnostics);
