@@ -19,9 +19,12 @@
 #include "blowfish/file/atomic_file.h"
 #include "blowfish/file/file_error.h"
 #include "blowfish/index/shard_of.h"
+#include "blowfish/log/log_format.h"
 #include "blowfish/server/copy_from.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/open_shards.h"
+#include "blowfish/server/reshard_page.h"
+#include "blowfish/server/value_limits.h"
 #include "blowfish/store/shard_directory.h"
 #include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
@@ -35,9 +38,10 @@ using Workers = std::vector<std::unique_ptr<ShardWorker>>;
 constexpr const char* kMark = "resharding";      // In the old directory.
 constexpr const char* kPlace = "reshard-place";  // In the new one: a Place.
 
-// Limits of one page, which its last value may exceed.
-constexpr std::size_t kPageBytes = std::size_t{4} << 20;
-constexpr std::size_t kPageKeys = 1000;
+// A page is written as a batch for each shard and epoch.
+static_assert(PageLimits().bytes + kMostMaxValue < kMaxPayloadBytes / 4,
+              "see LogStoreOptions::max_batch_bytes");
+
 constexpr int kPagesOfPlace = 100;  // From one note of the place to the next.
 // Until a shard that has no room is asked again: merges that make some take longer, and tell
 // nobody.
@@ -107,34 +111,6 @@ auto Ask(ShardWorker& worker, Question question) {
   return answer.get();
 }
 
-struct State {
-  std::string key;
-  Stamp stamp;
-  std::optional<std::string> value;
-};
-
-// The next keys behind `after`, with tombstones; none: that was all.
-std::vector<State> ReadPage(Shard& shard, const std::optional<std::string>& after) {
-  const auto keys = shard.KeysAfter(after, kPageKeys, Shard::Keys::kAll);
-  const std::vector<std::string_view> views(keys.begin(), keys.end());
-  std::vector<State> page;
-  std::size_t bytes = 0;
-  std::size_t together = 1;  // Keys that are read at once: fewer if values are large.
-  while (page.size() < keys.size() && bytes < kPageBytes) {
-    const std::size_t first = page.size();
-    page.resize(std::min(first + together, keys.size()));
-    const auto group = std::span(views).subspan(first, page.size() - first);
-    shard.Read(group, [&](std::size_t i, Stamp stamp, std::optional<std::string_view> value) {
-      State& state = page[first + i];
-      state = {.key = keys[first + i], .stamp = stamp, .value = std::nullopt};
-      if (value) state.value.emplace(*value);
-      bytes += state.key.size() + (value ? value->size() : 0);
-    });
-    together = std::clamp<std::size_t>(kPageBytes * page.size() / 8 / (bytes + 1), 1, 256);
-  }
-  return page;
-}
-
 WriteResult Write(ShardWorker& worker, const WriteBatch& batch) {
   std::promise<WriteResult> done;
   Ask(worker, [&](Shard& shard) {
@@ -148,7 +124,7 @@ ErrorCode FailStopped(Diagnostics* diagnostics) {
   return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
 }
 
-WriteItem ItemOf(State& state) {
+WriteItem ItemOf(KeyState& state) {
   WriteItem item;
   item.key = std::move(state.key);
   item.version = state.stamp.version;
@@ -181,15 +157,16 @@ class Copy {
 
  private:
   [[nodiscard]] ErrorCode CopyPage(Diagnostics* diagnostics) {
-    std::vector<State> page =
-        Ask(*from_[place_.shard], [this](Shard& shard) { return ReadPage(shard, place_.after); });
+    std::vector<KeyState> page = Ask(*from_[place_.shard], [this](Shard& shard) {
+      return ReadPage(shard, place_.after, PageLimits());
+    });
     if (page.empty()) {
       place_ = {place_.shard + 1, std::nullopt};
       return {};
     }
     place_.after = page.back().key;
     std::map<std::pair<std::size_t, Epoch>, WriteBatch> batches;
-    for (State& state : page) {
+    for (KeyState& state : page) {
       progress_.keys += state.value.has_value();
       const std::size_t shard = ShardOf(state.key, to_.size());
       WriteBatch& batch = batches[{shard, state.stamp.epoch}];
