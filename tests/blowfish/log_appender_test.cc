@@ -29,7 +29,9 @@ TEST_CASE("a full disk takes nothing, and all again once it has space", "[log]")
   const auto before = WithoutRoom(disk.Contents().at(LogFileName(1)));
   disk.errors.write = ENOSPC;
   disk.errors.create = ENOSPC;
+  CHECK(appender.failure().empty());
   CHECK(CommitGroup(appender, {"b"}) == Errc::kTransient);
+  CHECK(appender.failure() == "disk: cannot write: No space left on device; make room on its disk");
   CHECK(CommitGroup(appender, {"c"}) == Errc::kTransient);
   CHECK(disk.Contents().size() == 2);  // The file and its mark.
   CHECK(disk.Contents().at(LogFileName(1)) == before);

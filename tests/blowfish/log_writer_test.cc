@@ -88,8 +88,11 @@ TEST_CASE("every group is told its own fate", "[log]") {
   commit("b");
   disk.errors = {};
   commit("c");
+  CHECK(writer.failures().count == 0);
   writer.Poll();
   CHECK(fates == std::vector{Errc::kOk, Errc::kTransient, Errc::kOk});
+  CHECK(writer.failures().count == 1);
+  CHECK(writer.failures().last.starts_with("disk: cannot write: "));
   CHECK(Recover(disk).keys == Group{"a", "c"});
 }
 

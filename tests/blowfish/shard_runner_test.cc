@@ -97,7 +97,7 @@ TEST_CASE("plain writes wait for compactions that make room, and for none that f
   CHECK(write(20) == 2000);
 }
 
-TEST_CASE("plain writes to a full disk are answered") {
+TEST_CASE("plain writes to a full disk are answered, and the shard shows the reason") {
   OpenedShard opened{Schema()};
   opened.options.max_waiting_bytes = 10'000;
   opened.options.compaction = {};
@@ -108,6 +108,8 @@ TEST_CASE("plain writes to a full disk are answered") {
     client.Do(Sets(100, std::string(500, 'v')));
   }
   CHECK(Count(client, WriteError(Errc::kTransient)) == 100);
+  CHECK(opened.shard().stats().last_failure.starts_with("log: " + opened.directory()));
+  CHECK(opened.shard().stats().failed_log_writes > 0);
   client.Do(Sets(100, std::string(500, 'v')));
   CHECK(Count(client, "") == 100);
 }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "blowfish/file/file_error.h"
+
 namespace stout::blowfish {
 namespace {
 
@@ -23,10 +25,12 @@ Errc LogAppender::Commit(std::string* frame) {
   const ErrorCode write_error = WriteAll(*file_, end_.offset, *frame);
   // As much as that is worth a sync of its own, and the next one of its kind would not fit either.
   if (!write_error && frame->size() < kMostRoom) MakeRoom(end_.offset + frame->size());
-  if (!write_error && !file_->Sync()) {
+  const ErrorCode error = write_error ? write_error : file_->Sync();
+  if (!error) {
     end_.offset += frame->size();
     return Errc::kOk;
   }
+  NoteFailure(write_error ? "write" : "sync", error);
   room_ = 0;
   const bool cut = write_error && !file_->Truncate(end_.offset) && !file_->Sync();
   if (cut) return Errc::kTransient;
@@ -86,6 +90,7 @@ ErrorCode LogAppender::Begin() {
   if (!error) error = directory_->Create(LogMarkName(header.sequence)).error();
   if (!error) error = directory_->Sync();
   if (error) {
+    NoteFailure("begin a file", error);
     // A mark without its file would say that the file was lost.
     stray_ = directory_->Remove(LogMarkName(header.sequence)) || directory_->Sync() ||
              directory_->Remove(name) || directory_->Sync();
@@ -96,6 +101,10 @@ ErrorCode LogAppender::Begin() {
   room_ = 0;
   file_ = *std::move(file);
   return {};
+}
+
+void LogAppender::NoteFailure(std::string_view verb, ErrorCode error) {
+  (void)FailedCall(directory_->path(), verb, error.value(), &failure_);
 }
 
 }  // namespace stout::blowfish

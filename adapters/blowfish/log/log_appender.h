@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "blowfish/log/log_directory.h"
 #include "blowfish/log/log_format.h"
 #include "stout/core/random.h"
+#include "stout/error.h"
 
 namespace stout::blowfish {
 
@@ -50,11 +52,16 @@ class LogAppender {
   /// its mark. An error here changes nothing else.
   void Close();
 
+  /// Why the last of the calls that failed did, with a remedy; empty: none has failed.
+  [[nodiscard]] const std::string& failure() const { return failure_.message; }
+
   /// The file that is being written, or was last.
   [[nodiscard]] std::uint64_t sequence() const { return end_.sequence; }
 
  private:
   [[nodiscard]] ErrorCode Begin();
+  // The reason has no name of a file, so that it stays the same while the disk is full.
+  void NoteFailure(std::string_view verb, ErrorCode error);
   void MarkEnd(LogPlace end);
   // Writes zeros behind what is about to be synced, if that went beyond those that are there.
   void MakeRoom(std::uint64_t end);
@@ -70,6 +77,7 @@ class LogAppender {
   // The file that Begin() failed to make may be there after a crash, and say that the one before it
   // ends at end_. Then nothing may be added to that one.
   bool stray_ = false;
+  Diagnostics failure_;
 };
 
 }  // namespace stout::blowfish

@@ -170,6 +170,8 @@ class LogStore {
 
   /// Applies what has become durable and calls the handlers; see LogStoreOptions::wake.
   void Poll() { writer_->Poll(); }
+  /// As LogWriter's.
+  [[nodiscard]] const LogWriter::Failures& failures() const { return writer_->failures(); }
   /// As LogWriter's, without a thread of its own.
   bool CommitWaiting() { return writer_->CommitWaiting(); }
 

@@ -55,6 +55,7 @@ void LogWriter::Poll() {
   {
     const std::lock_guard lock(mutex_);
     done.swap(done_);
+    if (failures_.count != new_failures_.count) failures_ = new_failures_;
   }
   for (Done& call : done) call.completion(call.errc);
 }
@@ -92,6 +93,10 @@ void LogWriter::Commit() {
   {
     const std::lock_guard lock(mutex_);
     wake = done_.empty();
+    if (appended != Errc::kOk || rotated != Errc::kOk) {
+      ++new_failures_.count;
+      new_failures_.last = appender_.failure();
+    }
     for (Completion& completion : committing_.appends) {
       done_.push_back({std::move(completion), appended});
     }

@@ -31,6 +31,11 @@ namespace stout::blowfish {
 /// Errors: what LogAppender::Commit answers.
 class LogWriter {
  public:
+  struct Failures {
+    std::uint64_t count = 0;  ///< of groups and rotations that have failed
+    std::string last;         ///< See LogAppender::failure().
+  };
+
   using Completion = UniqueFunction<void(Errc)>;
   using RotateHandler = UniqueFunction<void(Errc, std::uint64_t sequence)>;
 
@@ -58,6 +63,9 @@ class LogWriter {
 
   /// Calls the completions of what is done. They may append, but not poll.
   void Poll();
+
+  /// Of all calls whose completions Poll() has called, and not of later ones.   Threads: Poll()'s.
+  [[nodiscard]] const Failures& failures() const { return failures_; }
 
   /// One group, written and synced. False: nothing waits. Only without a thread of the writer's
   /// own.
@@ -88,10 +96,12 @@ class LogWriter {
   const Options options_;
   LogAppender appender_;  // The committer's.
   Waiting committing_;    // The committer's; buffers are swapped and used again.
+  Failures failures_;     // Poll()'s.
   std::mutex mutex_;
   std::condition_variable work_;
   Waiting waiting_;         // Under the mutex, as all that follows.
   std::vector<Done> done_;  // In order.
+  Failures new_failures_;
   bool closed_ = false;
   std::thread committer_;  // Last: it uses the others.
 };

@@ -268,6 +268,13 @@ std::uint64_t Shard::UnmergedBytes() const {
   return log_->table().bytes() + frozen + suffix_bytes_;
 }
 
+void Shard::NoteLogFailures() {
+  const LogWriter::Failures& failures = log_->failures();
+  if (stats_.failed_log_writes == failures.count) return;
+  stats_.failed_log_writes = failures.count;
+  stats_.last_failure = "log: " + failures.last;
+}
+
 // The log's table is about to take an operation, and has `before` of the key.
 void Shard::OnApply(const Operation& operation, const LogEntry* before) {
   const auto newest = before ? Of(*before) : FindOlder(operation.key);

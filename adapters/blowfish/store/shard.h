@@ -84,7 +84,8 @@ struct ShardStats {
   std::uint64_t freezes = 0;
   std::uint64_t merges = 0;
   std::uint64_t failed_compactions = 0;  ///< They are tried again.
-  std::string last_failure;
+  std::uint64_t failed_log_writes = 0;   ///< See LogWriter::Failures.
+  std::string last_failure;              ///< the newest of both
   MergeReport last_merge;
 };
 
@@ -275,6 +276,7 @@ class Shard {
   [[nodiscard]] bool Takes(bool deletes_only) const;
   [[nodiscard]] std::uint64_t UnmergedBytes() const;
   void TellLog();
+  void NoteLogFailures();
 
   void Begin(Compaction::Action action);
   void BeginFreeze();

@@ -28,6 +28,7 @@ Finished Ended(ErrorCode failed, std::string why) {
 
 void Shard::Poll() {
   log_->Poll();
+  NoteLogFailures();
   if (auto finished = background_.Take()) End(std::move(*finished));
   FillLayers();
   if (compaction_.working() == Compaction::Action::kTakeOver) HideSome();
