@@ -4,6 +4,7 @@
 #include "blowfish/server/reshard.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "blowfish/server/open_shards.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
@@ -130,10 +132,15 @@ class Sharded {
 
   ErrorCode Reshard(
       std::size_t shards,
-      const std::function<bool(const ReshardProgress&)>& go_on = [](auto&) { return true; }) {
+      const std::function<bool(const ReshardProgress&)>& go_on = [](auto&) { return true; },
+      std::chrono::milliseconds patience = std::chrono::hours(1)) {
     why = {};
-    return blowfish::Reshard(
-        {.directory = path(), .shards = shards, .memory = {}, .merge_slots = {}}, go_on, &why);
+    return blowfish::Reshard({.directory = path(),
+                              .shards = shards,
+                              .memory = {},
+                              .merge_slots = {},
+                              .patience = patience},
+                             go_on, &why);
   }
 
   void Check(std::size_t shards) {
@@ -257,6 +264,22 @@ TEST_CASE("a reshard does not go on with a copy that may be older than the shard
   CHECK(sharded.Reshard(3) == Errc::kBadOptions);
   CHECK(sharded.why.message.find("remove it") != std::string::npos);
   fs::remove_all(sharded.path() + ".resharding");
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  sharded.Check(3);
+}
+
+TEST_CASE("a reshard onto a full disk ends with the reason, and goes on once there is room",
+          "[reshard][not_tsan]") {
+  Sharded sharded(1, 2, 4000);
+  std::optional<stout::test::FileSizeLimit> full;
+  const auto fill = [&](auto&) {
+    if (!full) full.emplace(0);
+    return true;
+  };
+  CHECK(sharded.Reshard(3, fill, std::chrono::milliseconds(0)) == Errc::kTransient);
+  full.reset();
+  CHECK(sharded.why.message.find("cannot write: File too large") != std::string::npos);
+  CHECK(sharded.why.message.find("goes on from here") != std::string::npos);
   CHECK(sharded.Reshard(3) == ErrorCode());
   sharded.Check(3);
 }

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <future>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <span>
 #include <sstream>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,10 +18,12 @@
 #include "blowfish/file/file_error.h"
 #include "blowfish/index/shard_of.h"
 #include "blowfish/log/log_format.h"
+#include "blowfish/server/ask_shard.h"
 #include "blowfish/server/copy_from.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/open_shards.h"
 #include "blowfish/server/reshard_page.h"
+#include "blowfish/server/reshard_writer.h"
 #include "blowfish/server/value_limits.h"
 #include "blowfish/store/shard_directory.h"
 #include "stout/adapters/read_file.h"
@@ -37,15 +37,11 @@ using Workers = std::vector<std::unique_ptr<ShardWorker>>;
 
 constexpr const char* kMark = "resharding";      // In the old directory.
 constexpr const char* kPlace = "reshard-place";  // In the new one: a Place.
+constexpr int kPagesOfPlace = 100;               // From one note of the place to the next.
 
 // A page is written as a batch for each shard and epoch.
 static_assert(PageLimits().bytes + kMostMaxValue < kMaxPayloadBytes / 4,
               "see LogStoreOptions::max_batch_bytes");
-
-constexpr int kPagesOfPlace = 100;  // From one note of the place to the next.
-// Until a shard that has no room is asked again: merges that make some take longer, and tell
-// nobody.
-constexpr std::chrono::milliseconds kRest{10};
 
 std::string WithoutSlashes(std::string directory) {
   while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
@@ -101,29 +97,6 @@ Place ReadPlace(const std::string& path) {
   return place;
 }
 
-// Does something on a shard's thread, and waits for it.
-template <typename Question>
-auto Ask(ShardWorker& worker, Question question) {
-  using Answer = decltype(question(std::declval<Shard&>()));
-  std::packaged_task<Answer(Shard&)> task(std::move(question));
-  auto answer = task.get_future();
-  worker.queue().Push(std::move(task));
-  return answer.get();
-}
-
-WriteResult Write(ShardWorker& worker, const WriteBatch& batch) {
-  std::promise<WriteResult> done;
-  Ask(worker, [&](Shard& shard) {
-    shard.Write(batch, [&](WriteResult result) { done.set_value(std::move(result)); });
-    return true;
-  });
-  return done.get_future().get();
-}
-
-ErrorCode FailStopped(Diagnostics* diagnostics) {
-  return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
-}
-
 WriteItem ItemOf(KeyState& state) {
   WriteItem item;
   item.key = std::move(state.key);
@@ -137,8 +110,11 @@ class Copy {
  public:
   using GoOn = std::function<bool(const ReshardProgress&)>;
 
-  Copy(Workers& from, Workers& to, const Paths& paths, const GoOn& go_on)
-      : from_(from), to_(to), paths_(paths), go_on_(go_on) {
+  Copy(Workers& from, Workers& to, const Paths& paths, std::chrono::milliseconds patience,
+       const GoOn& go_on)
+      : from_(from), to_(to), paths_(paths), go_on_(go_on), writer_(patience, [this] {
+          return go_on_(progress_);
+        }) {
     for (const auto& worker : from_) progress_.all += worker->status().keys;
   }
 
@@ -175,24 +151,9 @@ class Copy {
       batch.items.push_back(ItemOf(state));
     }
     for (const auto& [at, batch] : batches) {
-      if (const auto failed = WriteWithRoom(*to_[at.first], batch, diagnostics)) return failed;
+      if (const auto failed = writer_.Write(*to_[at.first], batch, diagnostics)) return failed;
     }
     return {};
-  }
-
-  // Asks again until there is room. Then all of the batch is durable.
-  [[nodiscard]] ErrorCode WriteWithRoom(ShardWorker& worker, const WriteBatch& batch,
-                                        Diagnostics* diagnostics) {
-    WriteResult written = Write(worker, batch);
-    while (written.batch == Errc::kTransient) {
-      if (!go_on_(progress_)) return FailStopped(diagnostics);
-      std::this_thread::sleep_for(kRest);
-      written = Write(worker, batch);
-    }
-    if (written == WriteResult()) return {};
-    return Fail(Errc::kTransient,
-                fmt::format("{}: cannot be written to; see the system's log", worker.directory()),
-                diagnostics);
   }
 
   // A new shard gets those of all old ones: writers were shut out of all of them.
@@ -208,16 +169,9 @@ class Copy {
       });
     }
     for (const auto& worker : to_) {
-      if (const auto failed = WriteWithRoom(*worker, last, diagnostics)) return failed;
+      if (const auto failed = writer_.Write(*worker, last, diagnostics)) return failed;
       for (const auto& [scope, epoch] : fences) {
-        std::promise<ErrorCode> done;
-        Ask(*worker, [&, &scope = scope, &epoch = epoch](Shard& shard) {
-          shard.Fence(scope, epoch, [&](ErrorCode failed) { done.set_value(failed); });
-          return true;
-        });
-        if (done.get_future().get())
-          return Fail(Errc::kTransient, worker->directory() + ": its fences cannot be written",
-                      diagnostics);
+        if (const auto failed = writer_.Fence(*worker, scope, epoch, diagnostics)) return failed;
       }
     }
     return {};
@@ -229,6 +183,7 @@ class Copy {
   const GoOn& go_on_;
   Place place_;
   ReshardProgress progress_;
+  ReshardWriter writer_;
 };
 
 ErrorCode Rename(const std::string& from, const std::string& to, Diagnostics* diagnostics) {
@@ -364,7 +319,8 @@ ErrorCode Reshard(const ReshardOptions& options,
   for (Workers* const workers : {&*from, &*to}) {
     for (const auto& worker : *workers) worker->Start([](SubBatch&) {});
   }
-  if (const auto failed = Copy(*from, *to, paths, go_on).Run(diagnostics)) return failed;
+  if (const auto failed = Copy(*from, *to, paths, options.patience, go_on).Run(diagnostics))
+    return failed;
   from->clear();
   to->clear();
   return Exchange(paths, diagnostics);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,9 @@ struct ReshardOptions {
   std::size_t shards = 0;  ///< afterwards
   ShardMemory memory;      ///< for the old shards and the new ones each
   std::shared_ptr<MergeSlots> merge_slots;
+  /// How long a shard whose log or merges fail is tried again. It may take longer to make room,
+  /// as long as nothing fails.
+  std::chrono::milliseconds patience = std::chrono::minutes(1);
 };
 
 /// How many keys are copied, deleted ones not counted, and how many there are.
@@ -37,7 +41,7 @@ struct ReshardProgress {
 /// Space: of a second copy.   Blocks.   Threads: starts those of all shards.
 /// Errors: OpenShards'. kBadOptions if the directory has that number of shards already, if a shard
 ///   is down, or if the result of an earlier call is in the way, or a copy that may lack writes.
-///   kTransient if it was stopped.
+///   kTransient if it was stopped, or if a shard cannot be written to, with the reason.
 [[nodiscard]] ErrorCode Reshard(const ReshardOptions& options,
                                 const std::function<bool(const ReshardProgress&)>& go_on,
                                 Diagnostics* diagnostics);
