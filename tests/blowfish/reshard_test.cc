@@ -284,6 +284,25 @@ TEST_CASE("a reshard onto a full disk ends with the reason, and goes on once the
   sharded.Check(3);
 }
 
+TEST_CASE("a reshard that ended before its renames goes on, although the empty scope is fenced",
+          "[reshard]") {
+  Sharded sharded(1, 2, 2000);
+  REQUIRE_FALSE(Served(sharded.path()).Fence(0, "", 9));
+  const std::string in_the_way = sharded.path() + ".before-reshard";
+  const auto make_it = [&](auto&) {
+    fs::create_directories(in_the_way + "/x");
+    return true;
+  };
+  REQUIRE(sharded.Reshard(3, make_it) == Errc::kTransient);
+  CHECK(sharded.why.message.find("rename") != std::string::npos);
+  fs::remove_all(in_the_way);
+  CHECK(sharded.Reshard(3) == ErrorCode());
+  CAPTURE(sharded.why.message);
+  CHECK_FALSE(fs::exists(sharded.path() + "/reshard-place"));
+  CHECK(Served(sharded.path()).Fence(2, "", 8) == Errc::kFenced);
+  sharded.Check(3);
+}
+
 TEST_CASE("a reshard is refused if there is nothing to do, or something in its way", "[reshard]") {
   Sharded sharded(1, 2, 100);
   CHECK(sharded.Reshard(2) == Errc::kBadOptions);

@@ -75,7 +75,8 @@ ErrorCode WriteFile(const std::string& path, std::string_view text, Diagnostics*
   return file->Publish(diagnostics);
 }
 
-// How far the copy is: all keys of the shards before, and of this one those up to `after`.
+// How far the copy is: all keys of the shards before, and of this one those up to `after`. If it
+// has the number of the shards, all keys are copied.
 struct Place {
   std::size_t shard = 0;
   std::optional<std::string> after;
@@ -124,14 +125,20 @@ class Copy {
       if (const auto failed = CopyPage(diagnostics)) return failed;
       const bool stop = !go_on_(progress_);
       if (stop || pages % kPagesOfPlace == 0) {
-        if (const auto failed = WriteFile(paths_.place, Encode(place_), diagnostics)) return failed;
+        if (const auto failed = NotePlace(diagnostics)) return failed;
       }
       if (stop) return FailStopped(diagnostics);
     }
+    // A fence shuts the copy out, too, if its scope is empty. So no page may be copied after it.
+    if (const auto failed = NotePlace(diagnostics)) return failed;
     return CopyFences(diagnostics);
   }
 
  private:
+  [[nodiscard]] ErrorCode NotePlace(Diagnostics* diagnostics) {
+    return WriteFile(paths_.place, Encode(place_), diagnostics);
+  }
+
   [[nodiscard]] ErrorCode CopyPage(Diagnostics* diagnostics) {
     std::vector<KeyState> page = Ask(*from_[place_.shard], [this](Shard& shard) {
       return ReadPage(shard, place_.after, PageLimits());
@@ -206,15 +213,21 @@ ErrorCode KeepServersOff(const Paths& paths, Diagnostics* diagnostics) {
   return WriteFile(paths.mark, "", diagnostics);
 }
 
+// The copy gets its name. Until then it keeps its place, because another call may go on.
+ErrorCode GiveName(const Paths& paths, Diagnostics* diagnostics) {
+  if (const auto failed = Rename(paths.to, paths.from, diagnostics)) return failed;
+  std::error_code ignored;
+  fs::remove(fmt::format("{}/{}", paths.from, kPlace), ignored);
+  return {};
+}
+
 // Both directories are closed.
 ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
   const auto data_id = OpenDataId(paths.from, diagnostics);
   if (!data_id) return data_id.error();
   if (const auto failed = WriteFile(paths.to + "/data-id", *data_id, diagnostics)) return failed;
-  std::error_code failed;
-  fs::remove(paths.place, failed);
-  if (const auto error = Rename(paths.from, paths.before, diagnostics)) return error;
-  return Rename(paths.to, paths.from, diagnostics);
+  if (const auto failed = Rename(paths.from, paths.before, diagnostics)) return failed;
+  return GiveName(paths, diagnostics);
 }
 
 // An earlier call ended between its two renames.
@@ -234,7 +247,7 @@ ErrorCode Complete(const Paths& paths, std::size_t shards, Diagnostics* diagnost
                             paths.to, *copied, *copied),
                 diagnostics);
   }
-  return Rename(paths.to, paths.from, diagnostics);
+  return GiveName(paths, diagnostics);
 }
 
 // A shard that is down answers nothing.
