@@ -276,12 +276,42 @@ TEST_CASE("a merge of more than a file takes writes several", "[merge]") {
     REQUIRE(Merge(input, Schema(), paths, {.max_file_bytes = max_file_bytes}).has_value());
     return paths.Open().size();
   };
-  // Ten bytes a value, and one for its attribute.
-  CHECK(files_of(33) == 1);
-  CHECK(files_of(32) == 2);
-  CHECK(files_of(22) == 2);
-  CHECK(files_of(21) == 3);
+  // A key takes two or three bytes with its lengths, a value ten, and its attribute one.
+  CHECK(files_of(39) == 1);
+  CHECK(files_of(38) == 2);
+  CHECK(files_of(25) == 2);
+  CHECK(files_of(24) == 3);
   CHECK(files_of(1) == 3);
+}
+
+// Entries with keys of 1000 random bytes, half of them deleted.
+std::shared_ptr<const SuffixStore> LongKeys(int entries) {
+  SplitMix64 random(1);
+  LogTable table{Schema()};
+  for (int i = 0; i < entries; ++i) {
+    std::string key;
+    while (key.size() < 1000) key += static_cast<char>(random.Below(256));
+    const auto kind = i % 2 == 0 ? Operation::Kind::kPut : Operation::Kind::kDelete;
+    table.Apply({kind, key, {1, 1}, "", kNow});
+  }
+  return std::make_shared<SuffixStore>(table);
+}
+
+TEST_CASE("a merge bounds the keys of a file, those of tombstones too", "[merge]") {
+  const test::TempDirectory directory;
+  const NewFiles whole(directory.path() + "/whole");
+  REQUIRE(Merge({.newer = {LongKeys(300)}}, Schema(), whole, {}).has_value());
+  const NewFiles paths(directory.path() + "/");
+  const auto report = Merge({.files = ToMerge(whole.Open()), .newer = {}}, Schema(), paths,
+                            {.max_file_bytes = 10'100});
+  REQUIRE(report.has_value());
+  CHECK(report->records == 150);
+  CHECK(report->tombstones == 150);
+  const auto files = paths.Open();
+  CHECK(files.size() == 30);
+  for (const auto& file : files)
+    CHECK(file->keys().text_bytes() + file->deleted_keys().text_bytes() <= 10'100);
+  CHECK(ContentOf(files) == ContentOf(whole.Open()));
 }
 
 TEST_CASE("a merge that is to stop leaves no file", "[merge]") {

@@ -33,28 +33,48 @@ TEST_CASE("a merge knows from the oldest store how many symbols there will be", 
                  .sequence = 1,
                  .schema = schema,
                  .input = {.newer = {StoreOf(schema, values)}}};
-  const std::uint64_t text = work.input.newer.front()->text_bytes();
+  const std::uint64_t value_bytes = 1000 * values.front().size();
+  const std::uint64_t key_bytes = work.input.newer.front()->key_bytes();
   CHECK(LoadOf(work.input, work.encoding).symbols_per_byte == 1);
-  CHECK(work.EstimateBytes() == EstimateMergeBytes(1000, text, 1));
+  CHECK(work.EstimateBytes() == 2 * key_bytes + EstimateMergeBytes(1000, value_bytes, 1));
 
   const auto merged = work.Run({}, nullptr);
   REQUIRE(merged.has_value());
   REQUIRE(merged->files.size() == 1);
   SuccinctStore& store = *merged->files[0].store;
-  CHECK(store.texts().value_bytes() == 1000 * values.front().size());
+  CHECK(store.texts().value_bytes() == value_bytes);
   CHECK(store.texts().symbols() == 1000 * 2);
   CHECK(LayersOf(store) == 0);
   work.input = {.files = {{merged->files[0].store, {}}}};
-  CHECK(LoadOf(work.input, work.encoding).symbols_per_byte ==
-        2.0 / static_cast<double>(values.front().size()));
-  CHECK(work.EstimateBytes() ==
-        EstimateMergeBytes(1000, 1000 * values.front().size(),
-                           LoadOf(work.input, work.encoding).symbols_per_byte));
+  const MergeLoad load = LoadOf(work.input, work.encoding);
+  CHECK(load.symbols_per_byte == 2.0 / static_cast<double>(values.front().size()));
+  CHECK(work.EstimateBytes() == 2 * store.keys().text_bytes() +
+                                    EstimateMergeBytes(1000, value_bytes, load.symbols_per_byte));
   // One file is built at a time.
-  work.max_file_bytes = 100 * values.front().size();
-  CHECK(work.EstimateBytes() ==
-        EstimateMergeBytes(100, work.max_file_bytes,
-                           LoadOf(work.input, work.encoding).symbols_per_byte));
+  const std::uint64_t whole = work.EstimateBytes();
+  work.max_file_bytes = load.bytes() / 10;
+  CHECK(work.EstimateBytes() <= whole / 10 + 100);
+  CHECK(work.EstimateBytes() >= whole / 10 - 100);
+}
+
+TEST_CASE("a merge counts the keys of records and of tombstones", "[merge]") {
+  const test::TempDirectory directory;
+  LogTable table{Schema()};
+  table.Apply({Operation::Kind::kPut, std::string(1000, 'a'), {1, 1}, "value", 0});
+  table.Apply({Operation::Kind::kDelete, std::string(2000, 'b'), {1, 1}, {}, 1});
+  MergeWork work{.directory = directory.path(),
+                 .sequence = 1,
+                 .input = {.newer = {std::make_shared<SuffixStore>(table)}}};
+  const MergeLoad newer = LoadOf(work.input, work.encoding);
+  CHECK(newer.key_bytes == 3000);
+  CHECK(newer.value_bytes == 5);
+  const auto merged = work.Run({}, nullptr);
+  REQUIRE(merged.has_value());
+  const MergeLoad file =
+      LoadOf({.files = {{merged->files.at(0).store, {}}}, .newer = {}}, work.encoding);
+  CHECK(file.records == 2);
+  CHECK(file.key_bytes == 3000 + 2 + 2);  // each with its length
+  CHECK(file.value_bytes == 5);
 }
 
 TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {

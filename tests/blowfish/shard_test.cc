@@ -218,6 +218,22 @@ TEST_CASE("layers take memory once a shard has records that are compressed", "[s
   CHECK(shard.layers() == 0);
 }
 
+TEST_CASE("files of long keys are no larger than a merge has memory for", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.merge_memory = 0;  // The least that is possible: files of 4 MiB.
+  opened.options.compaction = {};
+  opened.Open();
+  constexpr int kKeys = 200;
+  for (int i = 0; i < kKeys; ++i) {
+    const std::string key = std::to_string(1000 + i) + std::string(1 << 16, 'k');
+    REQUIRE(opened.Put(key, 1, "x") == WriteResult());
+  }
+  opened.shard().Compact();
+  opened.Rest();
+  CHECK(opened.shard().files().records() == kKeys);
+  CHECK(opened.shard().files().size() == 4);
+}
+
 TEST_CASE("a start reads the log since the last merge only", "[shard]") {
   OpenedShard opened{Schema()};
   WriteBatch batch{.epoch = 1};

@@ -10,7 +10,6 @@
 namespace stout::blowfish {
 namespace {
 
-constexpr std::uint64_t kFrontCodedHeaderBytes = 3 * 8;
 constexpr std::uint64_t kKeysPerBlock = 16;
 
 struct Entry {
@@ -58,20 +57,21 @@ constexpr std::uint64_t Blocks(std::uint64_t size) {
 }  // namespace
 
 Result<FrontCodedKeys> FrontCodedKeys::Open(std::span<const std::byte> bytes) {
-  if (bytes.size() < kFrontCodedHeaderBytes) return Errc::kCorrupt;
+  if (bytes.size() < kHeaderBytes) return Errc::kCorrupt;
   const std::uint64_t size = LoadWord(bytes.data() + 8);
   const std::uint64_t payload = LoadWord(bytes.data() + 16);
   // A key takes a byte at least.
-  if (payload > bytes.size() - kFrontCodedHeaderBytes || size > payload) return Errc::kCorrupt;
+  if (payload > bytes.size() - kHeaderBytes || size > payload) return Errc::kCorrupt;
   const std::uint64_t blocks = Blocks(size);
   const int width = BitWidth(payload);
-  if (kFrontCodedHeaderBytes + payload + PackedBytes(blocks + 1, width) != bytes.size()) {
+  if (kHeaderBytes + payload + PackedBytes(blocks + 1, width) != bytes.size()) {
     return Errc::kCorrupt;
   }
   FrontCodedKeys keys;
   keys.size_ = size;
-  keys.payload_ = reinterpret_cast<const char*>(bytes.data() + kFrontCodedHeaderBytes);
-  keys.blocks_ = PackedArray(bytes.data() + kFrontCodedHeaderBytes + payload, width);
+  keys.text_bytes_ = payload;
+  keys.payload_ = reinterpret_cast<const char*>(bytes.data() + kHeaderBytes);
+  keys.blocks_ = PackedArray(bytes.data() + kHeaderBytes + payload, width);
   std::uint64_t begin = 0;
   for (std::uint64_t block = 0; block <= blocks; ++block) {
     if (keys.blocks_[block] < begin) return Errc::kCorrupt;
@@ -160,11 +160,11 @@ void FrontCodedKeys::Scan(std::uint64_t from, const KeyVisitor& visit) const {
   }
 }
 
-FrontCodedKeysWriter::FrontCodedKeysWriter() : bytes_(kFrontCodedHeaderBytes) {}
+FrontCodedKeysWriter::FrontCodedKeysWriter() : bytes_(kHeaderBytes) {}
 
 void FrontCodedKeysWriter::Append(std::string_view key, std::size_t common) {
   if (size_ % kKeysPerBlock == 0) {
-    blocks_.push_back(bytes_.size() - kFrontCodedHeaderBytes);
+    blocks_.push_back(text_bytes());
     common = 0;
   } else {
     PutLength(common);
@@ -181,7 +181,7 @@ void FrontCodedKeysWriter::PutLength(std::uint64_t length) {
 }
 
 std::vector<std::byte> FrontCodedKeysWriter::Take() {
-  const std::uint64_t payload = bytes_.size() - kFrontCodedHeaderBytes;
+  const std::uint64_t payload = text_bytes();
   PutWord(FrontCodedKeys::kLayout, bytes_.data());
   PutWord(size_, bytes_.data() + 8);
   PutWord(payload, bytes_.data() + 16);

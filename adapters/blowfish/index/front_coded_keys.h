@@ -32,6 +32,7 @@ namespace stout::blowfish {
 class FrontCodedKeys {
  public:
   static constexpr std::uint64_t kLayout = 0;
+  static constexpr std::uint64_t kHeaderBytes = 3 * 8;
 
   /// No keys.
   FrontCodedKeys() = default;
@@ -39,6 +40,7 @@ class FrontCodedKeys {
   [[nodiscard]] static Result<FrontCodedKeys> Open(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] std::uint64_t text_bytes() const { return text_bytes_; }
   [[nodiscard]] std::optional<std::uint64_t> Find(std::string_view key) const;
   [[nodiscard]] std::uint64_t LowerBound(std::string_view key) const;
   void AppendKey(std::uint64_t record, std::string& key) const;
@@ -55,6 +57,7 @@ class FrontCodedKeys {
   [[nodiscard]] std::string_view FirstKey(std::uint64_t block) const;
 
   std::uint64_t size_ = 0;
+  std::uint64_t text_bytes_ = 0;
   const char* payload_ = nullptr;
   PackedArray blocks_;
 };
@@ -68,11 +71,15 @@ class FrontCodedKeysWriter {
   void Append(std::string_view key, std::size_t common);
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
+  /// Bytes of the keys until now, as FrontCodedKeys::text_bytes().
+  [[nodiscard]] std::uint64_t text_bytes() const { return bytes_.size() - kHeaderBytes; }
 
   /// Returns the written bytes, without padding.
   [[nodiscard]] std::vector<std::byte> Take();
 
  private:
+  static constexpr std::uint64_t kHeaderBytes = FrontCodedKeys::kHeaderBytes;
+
   void PutLength(std::uint64_t length);
 
   std::uint64_t size_ = 0;

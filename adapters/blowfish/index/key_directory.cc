@@ -49,6 +49,10 @@ void KeyDirectory::Scan(std::uint64_t from, const KeyVisitor& visit) const {
   std::visit([&](const auto& keys) { keys.Scan(from, visit); }, keys_);
 }
 
+std::uint64_t KeyDirectory::text_bytes() const {
+  return std::visit([](const auto& keys) { return keys.text_bytes(); }, keys_);
+}
+
 std::uint64_t KeyDirectory::bytes() const { return bytes_; }
 
 }  // namespace stout::blowfish

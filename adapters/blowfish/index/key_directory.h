@@ -52,6 +52,9 @@ class KeyDirectory {
   /// Visits the records from `from` <= size() on, in order.
   void Scan(std::uint64_t from, const KeyVisitor& visit) const;
 
+  /// Bytes of the keys front coded, lengths included. For NumberedKeys about that, rather less.
+  [[nodiscard]] std::uint64_t text_bytes() const;
+
   /// Its size in the file and in memory.
   [[nodiscard]] std::uint64_t bytes() const;
 

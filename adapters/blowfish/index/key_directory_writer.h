@@ -23,6 +23,8 @@ class KeyDirectoryWriter {
   void Append(std::string_view key);
 
   [[nodiscard]] std::uint64_t size() const { return front_coded_.size(); }
+  /// Bytes of the keys until now, front coded.
+  [[nodiscard]] std::uint64_t text_bytes() const { return front_coded_.text_bytes(); }
 
   /// Returns the directory, without padding. The writer cannot be used afterwards. Errors:
   /// kBadOptions if a key was not in order, or came twice. That is the caller's mistake, and is

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "blowfish/index/key_directory.h"
 
@@ -17,6 +17,7 @@ namespace stout::blowfish {
 ///     keys.key());
 ///
 /// Cost: some keys are decoded at a time, for much less than AppendKey() takes for each.
+/// Memory: 64 KiB of keys, or a single longer one.
 /// Owner: the directory outlives it.   Threads: one at a time.
 class KeyStream {
  public:
@@ -29,7 +30,10 @@ class KeyStream {
   /// Both require that it has not ended. The view lasts until the next Advance().
   /// @{
   [[nodiscard]] std::uint64_t record() const { return first_ + at_; }
-  [[nodiscard]] std::string_view key() const { return keys_[at_]; }
+  [[nodiscard]] std::string_view key() const {
+    const std::size_t begin = at_ == 0 ? 0 : ends_[at_ - 1];
+    return std::string_view(keys_).substr(begin, ends_[at_] - begin);
+  }
   /// @}
 
   void Advance() {
@@ -40,12 +44,17 @@ class KeyStream {
 
  private:
   static constexpr std::size_t kAtOnce = 256;
+  static constexpr std::size_t kBytesAtOnce = std::size_t{64} << 10;
 
   void Decode() {
     at_ = decoded_ = 0;
+    keys_.clear();
+    if (keys_.capacity() > 2 * kBytesAtOnce) keys_.shrink_to_fit();
     if (first_ >= directory_.size()) return;
     directory_.Scan(first_, [this](std::uint64_t, std::string_view key) {
-      keys_[decoded_] = key;  // Its memory is used again.
+      if (decoded_ > 0 && keys_.size() + key.size() > kBytesAtOnce) return false;
+      keys_ += key;
+      ends_[decoded_] = keys_.size();
       return ++decoded_ < kAtOnce;
     });
   }
@@ -54,7 +63,8 @@ class KeyStream {
   std::uint64_t first_;  // Record of keys_[0].
   std::size_t at_ = 0;
   std::size_t decoded_ = 0;
-  std::vector<std::string> keys_{kAtOnce};
+  std::string keys_;                       // one behind the other
+  std::array<std::size_t, kAtOnce> ends_;  // in keys_
 };
 
 }  // namespace stout::blowfish

@@ -41,10 +41,10 @@ Result<NumberedKeys> NumberedKeys::Open(std::span<const std::byte> bytes) {
   }
   std::optional<KeyNumbering> numbering = KeyNumbering::Make(alphabets, shortest);
   if (!numbering) return Errc::kCorrupt;
-  const Result<EliasFano> numbers =
-      EliasFano::Open(bytes.subspan(kFixedBytes + positions * kAlphabetBytes));
+  const auto number_bytes = bytes.subspan(kFixedBytes + positions * kAlphabetBytes);
+  const Result<EliasFano> numbers = EliasFano::Open(number_bytes);
   if (!numbers) return numbers.error();
-  return NumberedKeys(std::move(*numbering), *numbers);
+  return NumberedKeys(std::move(*numbering), *numbers, number_bytes.size());
 }
 
 std::optional<std::uint64_t> NumberedKeys::Find(std::string_view key) const {

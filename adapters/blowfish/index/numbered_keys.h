@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,10 @@ class NumberedKeys {
   [[nodiscard]] static Result<NumberedKeys> Open(std::span<const std::byte> bytes);
 
   [[nodiscard]] std::uint64_t size() const { return numbers_.size(); }
+  /// Two lengths a key, and what keys differ in: at least a byte, and at least their numbers.
+  [[nodiscard]] std::uint64_t text_bytes() const {
+    return 2 * size() + std::max(size(), number_bytes_);
+  }
   [[nodiscard]] std::optional<std::uint64_t> Find(std::string_view key) const;
   [[nodiscard]] std::uint64_t LowerBound(std::string_view key) const;
   void AppendKey(std::uint64_t record, std::string& key) const;
@@ -43,11 +48,12 @@ class NumberedKeys {
   [[nodiscard]] std::uint64_t table_bytes() const { return numbering_.bytes(); }
 
  private:
-  NumberedKeys(KeyNumbering numbering, EliasFano numbers)
-      : numbering_(std::move(numbering)), numbers_(numbers) {}
+  NumberedKeys(KeyNumbering numbering, EliasFano numbers, std::uint64_t number_bytes)
+      : numbering_(std::move(numbering)), numbers_(numbers), number_bytes_(number_bytes) {}
 
   KeyNumbering numbering_;
   EliasFano numbers_;
+  std::uint64_t number_bytes_;
 };
 
 /// The part before the numbers.

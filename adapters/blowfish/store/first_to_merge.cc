@@ -3,7 +3,8 @@
 namespace stout::blowfish {
 namespace {
 
-// If it is less than half full, a merge has closed it only because the next value is large.
+// If it is less than half full, a merge has closed it only because the next value is large, or
+// because of tombstones.
 bool IsFull(const FileFill& file, std::uint64_t max_file_bytes) {
   return file.live > max_file_bytes / 2;
 }

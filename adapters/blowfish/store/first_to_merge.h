@@ -6,9 +6,10 @@
 
 namespace stout::blowfish {
 
-/// How much a compressed file of a shard holds.
+/// How much a compressed file of a shard holds. Tombstones do not count, because merges drop them
+/// in the end.
 struct FileFill {
-  std::uint64_t bytes = 0;  ///< of values
+  std::uint64_t bytes = 0;  ///< of records: keys and values
   std::uint64_t live = 0;   ///< of those that no newer store has replaced, about
 };
 

@@ -186,16 +186,17 @@ Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
     SuccinctStoreWriter writer(schema, options.max_file_bytes, options.encoding);
     for (; least && !options.stop.stop_requested(); least = sources.Least()) {
       const Record& record = least->record;
-      if (!least->deleted) {
-        if (!writer.HasRoomFor(record)) break;
-        writer.Append(record);
-        ++report.records;
-      } else if (least->deleted_at_ms >= options.forget_before_ms ||
-                 IsInFile(record.key, input.older)) {
+      const bool expired = least->deleted && least->deleted_at_ms < options.forget_before_ms &&
+                           !IsInFile(record.key, input.older);
+      if (!expired && !writer.HasRoomFor(record)) break;
+      if (expired) {
+        ++report.expired;
+      } else if (least->deleted) {
         writer.AppendTombstone(record.key, {record.stamp, least->deleted_at_ms});
         ++report.tombstones;
       } else {
-        ++report.expired;
+        writer.Append(record);
+        ++report.records;
       }
       report.replaced += sources.Pass(record.key) - 1;
     }

@@ -39,7 +39,8 @@ struct MergeInput {
 struct MergeOptions {
   /// Tombstones of before, Unix time, are dropped, unless an older file has the key.
   std::uint64_t forget_before_ms = 0;
-  /// Bytes of values in one file, unless it has a single record; see FitsIndex().
+  /// Bytes of keys and values in one file, unless it has a single one; see
+  /// SuccinctStoreWriter::HasRoomFor().
   std::uint64_t max_file_bytes = kMaxValueBytes;
   Encoding encoding = Encoding::kMeasured;
   /// Asks it to end early. It is looked at a record, and in most loops of building the index; what

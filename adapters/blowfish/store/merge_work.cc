@@ -15,19 +15,23 @@
 namespace stout::blowfish {
 namespace {
 
-/// Of values; it takes less than 100 MB to build such a file.
+/// Of keys and values; it takes less than 100 MB to build such a file.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
 
-// Memory for a file with that much of the values.
-std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t value_bytes) {
-  const std::uint64_t all = std::max<std::uint64_t>(load.value_bytes, 1);
-  const double part = static_cast<double>(value_bytes) / static_cast<double>(all);
-  const auto records = load.value_bytes == 0
-                           ? load.records
-                           : static_cast<std::uint64_t>(part * static_cast<double>(load.records));
-  return load.encoding == Encoding::kText
-             ? EstimateTextMergeBytes(records, value_bytes)
-             : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte);
+// Memory for a file with that much of the keys and values. The keys are in a vector that grows by
+// doubling.
+std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t bytes) {
+  const std::uint64_t all = load.bytes();
+  const double part = all == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(all);
+  const auto part_of = [part](std::uint64_t number) {
+    return static_cast<std::uint64_t>(part * static_cast<double>(number));
+  };
+  const std::uint64_t records = part_of(load.records);
+  const std::uint64_t value_bytes = part_of(load.value_bytes);
+  return 2 * part_of(load.key_bytes) +
+         (load.encoding == Encoding::kText
+              ? EstimateTextMergeBytes(records, value_bytes)
+              : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte));
 }
 
 // Nobody else has the store yet. Without memory, it gets fewer layers.
@@ -81,14 +85,16 @@ MergeLoad LoadOf(const MergeInput& input, Encoding encoding) {
   std::uint64_t symbols = 0;
   for (const auto& file : input.files) {
     symbols += file.store->texts().symbols();
-    load.records += file.store->records();
+    load.records += file.store->records() + file.store->deleted_keys().size();
+    load.key_bytes += file.store->keys().text_bytes() + file.store->deleted_keys().text_bytes();
     load.value_bytes += file.store->value_bytes();
   }
   if (load.value_bytes > 0)
     load.symbols_per_byte = static_cast<double>(symbols) / static_cast<double>(load.value_bytes);
   for (const auto& store : input.newer) {
     load.records += store->size();
-    load.value_bytes += store->text_bytes();
+    load.key_bytes += store->key_bytes();
+    load.value_bytes += store->text_bytes() - store->key_bytes();
   }
   return load;
 }
@@ -103,7 +109,7 @@ std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory) {
 
 std::uint64_t MergeWork::EstimateBytes() const {
   const auto estimate = [this](const MergeLoad& load) {
-    return EstimateFile(load, std::min(load.value_bytes, max_file_bytes));
+    return EstimateFile(load, std::min(load.bytes(), max_file_bytes));
   };
   return std::max(estimate(LoadOf(input, encoding)), estimate(LoadOf(sweep, encoding)));
 }

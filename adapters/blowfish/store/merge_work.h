@@ -43,17 +43,21 @@ struct Merged {
 
 /// How much a merge reads, and what it makes of it.
 struct MergeLoad {
-  std::uint64_t records = 0;
+  std::uint64_t records = 0;    ///< and tombstones
+  std::uint64_t key_bytes = 0;  ///< See KeyDirectory::text_bytes().
   std::uint64_t value_bytes = 0;
   /// How many symbols there will be, the files tell; without one they are taken for as many as
   /// there are bytes. Values in blocks are expected to get none again.
   double symbols_per_byte = 1;
   Encoding encoding = Encoding::kMeasured;
+
+  [[nodiscard]] std::uint64_t bytes() const { return key_bytes + value_bytes; }
 };
 [[nodiscard]] MergeLoad LoadOf(const MergeInput& input, Encoding encoding);
 
-/// Returns how many bytes of values one file of such data may have, so that a merge takes at most
-/// that memory, by the estimates above. A file of a few megabytes is always possible.
+/// Returns how many bytes of keys and values one file of such data may have, so that a merge takes
+/// at most that memory, by the estimates above and two bytes per byte of keys. A file of a few
+/// megabytes is always possible.
 [[nodiscard]] std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory);
 
 /// A merge as a shard runs it in the background. It returns the files, opened, with `layers` layers

@@ -48,10 +48,10 @@ struct ShardOptions {
   /// How long the stamp of a deleted key is kept, for late writes to be compared with.
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
-  /// Maximum bytes of values in a compressed file, at most kMaxValueBytes.
+  /// Maximum bytes of keys and values in a compressed file, at most kMaxValueBytes.
   std::uint64_t max_value_bytes = kMaxValueBytes;
   /// Memory of a merge, about: files are no larger than can be built in it. But a file with a few
-  /// megabytes of values may always be built. See LargestFile().
+  /// megabytes of them may always be built. See LargestFile().
   std::uint64_t merge_memory = std::numeric_limits<std::uint64_t>::max();
   /// How merges keep values; for tests.
   Encoding encoding = Encoding::kMeasured;

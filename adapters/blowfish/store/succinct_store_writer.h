@@ -40,10 +40,10 @@ inline constexpr std::uint64_t kMaxValueBytes = std::uint64_t{1} << 29;
 /// Threads: none of its own; callers serialise.
 class SuccinctStoreWriter {
  public:
-  /// `max_value_bytes`: what HasRoomFor() goes by; in (0, kMaxValueBytes].
-  explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_value_bytes = kMaxValueBytes,
+  /// `max_bytes`: what HasRoomFor() goes by; in (0, kMaxValueBytes].
+  explicit SuccinctStoreWriter(Schema schema, std::uint64_t max_bytes = kMaxValueBytes,
                                Encoding encoding = Encoding::kMeasured)
-      : schema_(std::move(schema)), max_value_bytes_(max_value_bytes), encoding_(encoding) {}
+      : schema_(std::move(schema)), max_bytes_(max_bytes), encoding_(encoding) {}
 
   void Append(const Record& record);
 
@@ -52,13 +52,20 @@ class SuccinctStoreWriter {
 
   [[nodiscard]] std::uint64_t records() const { return ends_.size(); }
   [[nodiscard]] std::uint64_t value_bytes() const { return values_.size(); }
+  /// Bytes of both kinds of keys, front coded.
+  [[nodiscard]] std::uint64_t key_bytes() const {
+    return keys_.text_bytes() + deleted_keys_.text_bytes();
+  }
 
   [[nodiscard]] bool empty() const { return records() == 0 && deleted_times_.empty(); }
 
-  /// Returns true if the file may have that record, too: the first one always.
+  /// Returns true if the file may have that record, too, or that key with a tombstone: the first
+  /// one always. Keys and tombstones count as values do, because they take memory.
   [[nodiscard]] bool HasRoomFor(const Record& record) const {
-    return records() == 0 || FitsIndex(value_bytes() + record.value.size(), records() + 1,
-                                       schema_.size(), max_value_bytes_);
+    const std::uint64_t bytes =
+        key_bytes() + value_bytes() + record.key.size() + record.value.size();
+    return empty() ||
+           FitsIndex(bytes, records() + deleted_times_.size() + 1, schema_.size(), max_bytes_);
   }
 
   /// Chooses the encoding, unless it was given, and publishes the file. The writer cannot be used
@@ -71,7 +78,7 @@ class SuccinctStoreWriter {
 
  private:
   Schema schema_;
-  std::uint64_t max_value_bytes_;
+  std::uint64_t max_bytes_;
   Encoding encoding_;
   KeyDirectoryWriter keys_;
   StampColumnWriter stamps_;

@@ -115,7 +115,8 @@ std::vector<FileFill> SuccinctStores::fills() const {
   std::vector<FileFill> fills;
   for (const File& file : files_) {
     const std::uint64_t records = file.store->records();
-    const std::uint64_t bytes = file.store->value_bytes() + records * file.store->schema().size();
+    const std::uint64_t bytes = file.store->keys().text_bytes() + file.store->value_bytes() +
+                                records * file.store->schema().size();
     const std::uint64_t hidden = file.hidden.count();
     fills.push_back({bytes, hidden == 0 ? bytes : bytes * (records - hidden) / records});
   }

@@ -8,11 +8,12 @@ namespace stout::blowfish {
 SuffixStore::SuffixStore(const LogTable& table, const std::stop_token& stop)
     : schema_(table.schema()), orders_(schema_.size()) {
   const std::vector<const LogEntry*> entries = table.InKeyOrder();
-  std::size_t bytes = 0;
+  std::size_t value_bytes = 0;
   for (const LogEntry* entry : entries) {
-    bytes += entry->record.key.size() + entry->record.value.size();
+    key_bytes_ += entry->record.key.size();
+    value_bytes += entry->record.value.size();
   }
-  text_.reserve(bytes);  // Views of it stay where they are.
+  text_.reserve(key_bytes_ + value_bytes);  // Views of it stay where they are.
   const auto keep = [this](std::string_view text) {
     const std::size_t at = text_.size();
     text_.insert(text_.end(), text.begin(), text.end());

@@ -56,8 +56,9 @@ class SuffixStore {
   [[nodiscard]] std::span<const std::uint32_t> SearchPrefix(std::size_t attribute,
                                                             std::string_view prefix) const;
 
-  /// Bytes of keys and values.
+  /// Bytes of keys and values, and those of keys alone.
   [[nodiscard]] std::size_t text_bytes() const { return text_.size(); }
+  [[nodiscard]] std::size_t key_bytes() const { return key_bytes_; }
   /// Memory in use.
   [[nodiscard]] std::size_t bytes() const;
 
@@ -93,7 +94,8 @@ class SuffixStore {
                                                         std::string_view wanted, Part part) const;
 
   Schema schema_;
-  std::vector<char> text_;         // Keys and values, one behind the other.
+  std::vector<char> text_;  // Keys and values, one behind the other.
+  std::size_t key_bytes_ = 0;
   std::vector<LogEntry> entries_;  // Views of text_.
   KeyIndex by_key_;
   std::vector<std::vector<std::uint32_t>> orders_;  // By attribute: the records that have it.
