@@ -143,6 +143,31 @@ TEST_CASE("queries that there is no memory for are answered so, and others as ev
   CHECK(errors > 5);
 }
 
+TEST_CASE("a shard keeps no memory of large values that were read") {
+  const Encoding encoding = GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText);
+  OpenedShard opened{Schema::Make({"a", "b"}, '|').value(), encoding == Encoding::kText};
+  opened.options.encoding = encoding;
+  opened.options.compaction = {};
+  opened.Open();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  REQUIRE(opened.Put("key", 1, std::string(2 * kMiB, 'x') + "|y") == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  const CommandWords command = GENERATE(values<CommandWords>({{"GET", "key"},
+                                                              {"GETATTR", "key", "a"},
+                                                              {"GETRANGE", "key", "0", "-1"},
+                                                              {"GETSET", "key", "new"}}));
+  CAPTURE(encoding, command.front());
+  const std::size_t before = stout::test::Bytes();
+  {
+    ShardClient client(opened);
+    client.Do({command});
+    CHECK(client.Error(0).empty());
+    CHECK(client.Reply(0).size() > 2 * kMiB);
+  }
+  CHECK(stout::test::Bytes() < before + kMiB);
+}
+
 TEST_CASE("a batch with stamps that waits for its turn is not parsed anew all the time") {
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);

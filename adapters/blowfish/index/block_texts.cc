@@ -79,6 +79,11 @@ std::string_view BlockTexts::Reader::Get(std::uint32_t record) {
   return values_.substr(begin - begin_, size);
 }
 
+void BlockTexts::Reader::FreeIfLarge() {
+  unpacked_.FreeIfLarge();
+  if (unpacked_.size() == 0) last_ = first_;  // The block at hand may have been there.
+}
+
 void BlockTexts::Reader::FillLayers(std::uint32_t first, std::uint32_t last) {
   if (first == last) return;
   Block block = texts_.BlockOf(first);

@@ -118,6 +118,9 @@ class BlockTexts::Reader {
     for (const std::size_t i : order_) visit(i, Get(records[i]));
   }
 
+  /// Frees the memory of a large value, which is gone then.
+  void FreeIfLarge();
+
   /// Inserts the blocks of the records [first, last) into the layers, as far as these have room and
   /// lack them.
   /// Requires layers to insert into.

@@ -30,6 +30,9 @@ class RecordReader {
   template <typename Visit>
   void GetAll(std::span<const std::uint32_t> records, Visit visit);
 
+  /// Frees the memory of large values, which are gone then.
+  void FreeIfLarge() { reader_.FreeIfLarge(); }
+
  private:
   // Starts of the walks of one record: its start, then the known places.
   using Begins = std::array<Row, kWalks>;

@@ -71,6 +71,11 @@ class RecordTexts::Reader {
   template <typename Visit, typename Pass>
   void GetAll(std::span<const std::uint32_t> records, Visit visit, Pass pass);
 
+  /// Frees the memory of large values.
+  void FreeIfLarge() {
+    for (TextBuffer& buffer : buffers_) buffer.FreeIfLarge();
+  }
+
   /// Texts of the walks under way, by lane.
   [[nodiscard]] std::array<TextBuffer, kWalks>& buffers() { return buffers_; }
 

@@ -19,6 +19,8 @@ class TextBuffer {
  public:
   /// This number of bytes is copied for every short piece.
   static constexpr std::size_t kShort = 15;
+  /// Larger buffers are not kept for the next text: a guess.
+  static constexpr std::size_t kKept = std::size_t{1} << 20;
 
   TextBuffer() = default;
   /// No text of those that are to come is longer, unless something is wrong.
@@ -52,6 +54,10 @@ class TextBuffer {
   }
 
   void Clear() { size_ = 0; }
+  /// Clears it if it has room for more than kKept bytes, and frees that.
+  void FreeIfLarge() {
+    if (capacity_ > kKept) *this = TextBuffer(limit_);
+  }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::string_view view() const { return {text_.get(), size_}; }
 

@@ -43,6 +43,7 @@ void ShardRunner::Run() {
     RunReady();
   });
   waits_.EndPass();
+  shard_.EndReads();
 }
 
 void ShardRunner::RunReady() {

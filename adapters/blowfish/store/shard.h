@@ -165,6 +165,9 @@ class Shard {
   /// until the next call of any member.
   [[nodiscard]] std::optional<std::string_view> ReadRange(KeyView key, const ByteRange& range);
 
+  /// Frees the memory of large values that were read. Call it when views of them are not needed.
+  void EndReads() { files_.EndReads(); }
+
   /// The durable fences, and the largest epoch that was given out or seen.
   /// @{
   [[nodiscard]] const std::unordered_map<Scope, Epoch>& fences() const { return log_->fences(); }

@@ -173,7 +173,7 @@ void SuccinctStores::Hide(KeyView key) {
 void SuccinctStores::Read(std::span<const Place> places, const Visitor& visit) {
   if (places.size() == 1) {  // Its parts side by side: with layers, in half the time and less.
     const auto [file, record] = places.front();
-    return visit(0, files_[file].store->StampOf(record), files_[file].reader->Get(record));
+    return visit(0, files_[file].store->StampOf(record), ReaderOf(files_[file]).Get(record));
   }
   std::vector<std::uint32_t> records;
   std::vector<std::size_t> numbers;  // Of their places.
@@ -186,19 +186,25 @@ void SuccinctStores::Read(std::span<const Place> places, const Visitor& visit) {
       numbers.push_back(i);
     }
     if (records.empty()) continue;
-    const File& file = files_[number];
-    file.reader->GetAll(records, [&](std::size_t i, std::string_view value) {
+    File& file = files_[number];
+    ReaderOf(file).GetAll(records, [&](std::size_t i, std::string_view value) {
       visit(numbers[i], file.store->StampOf(records[i]), value);
     });
   }
 }
 
 std::optional<std::string_view> SuccinctStores::ReadAttribute(Place place, std::size_t attribute) {
-  return files_[place.file].reader->GetAttribute(place.record, attribute);
+  return ReaderOf(files_[place.file]).GetAttribute(place.record, attribute);
 }
 
 std::string_view SuccinctStores::ReadRange(Place place, const ByteRange& range) {
-  return files_[place.file].reader->GetRange(place.record, range);
+  return ReaderOf(files_[place.file]).GetRange(place.record, range);
+}
+
+void SuccinctStores::EndReads() {
+  for (File& file : files_) {
+    if (std::exchange(file.was_read, false)) file.reader->FreeIfLarge();
+  }
 }
 
 void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_deleted,

@@ -92,6 +92,9 @@ class SuccinctStores {
   /// A part of a value. The view lasts until the next call.
   [[nodiscard]] std::string_view ReadRange(Place place, const ByteRange& range);
 
+  /// Frees the memory of large values that were read since the last call. Views end.
+  void EndReads();
+
   /// Offers the keys behind `after`. `with_deleted`: also those that were deleted.
   /// `is_in_newer`: whether a store that is newer than all files has a key.
   void Offer(std::optional<std::string_view> after, bool with_deleted,
@@ -131,6 +134,7 @@ class SuccinctStores {
     std::shared_ptr<SuccinctStore> store;
     HiddenRecords hidden;
     std::unique_ptr<ValueReader> reader;
+    bool was_read = false;  // since the last EndReads()
     std::uint32_t ordered_layers = 0;
     std::uint64_t ordered_bytes = 0;
   };
@@ -153,6 +157,10 @@ class SuccinctStores {
                     const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
   // A file newer than this one has the key, or its tombstone.
   [[nodiscard]] bool IsInNewer(KeyView key, std::size_t file) const;
+  [[nodiscard]] ValueReader& ReaderOf(File& file) {
+    file.was_read = true;
+    return *file.reader;
+  }
 
   std::vector<File> files_;
   Sums sums_;

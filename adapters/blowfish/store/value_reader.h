@@ -83,6 +83,13 @@ class ValueReader {
     return text_.view();
   }
 
+  /// Frees the memory of large values, which are gone then.
+  void FreeIfLarge() {
+    text_.FreeIfLarge();
+    if (index_) index_->FreeIfLarge();
+    if (blocks_) blocks_->FreeIfLarge();
+  }
+
  private:
   SuccinctStore& store_;
   std::optional<RecordReader> index_;         // for kIndex
