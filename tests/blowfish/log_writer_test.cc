@@ -58,6 +58,25 @@ TEST_CASE("what waits is one group, and ends in order", "[log]") {
   CHECK(recovered.log.report.groups == 3);  // The last is the witness.
 }
 
+TEST_CASE("a group that is too large for a frame is refused", "[log]") {
+  SimDisk disk(1);
+  LogWriter writer(LogAppender(disk, kShard, {}, 0, 1),
+                   {.own_thread = false, .max_payload_bytes = 2 * EncodePut("a").size()});
+  std::vector<Errc> done;
+  const auto put = [&](const std::string& key) {
+    writer.Append(EncodePut(key), [&](Errc errc) { done.push_back(errc); });
+  };
+  for (const char* key : {"a", "b", "c"}) put(key);
+  writer.CommitWaiting();
+  for (const char* key : {"d", "e"}) put(key);
+  writer.CommitWaiting();
+  writer.Poll();
+  CHECK(done == std::vector<Errc>{Errc::kTransient, Errc::kTransient, Errc::kTransient, Errc::kOk,
+                                  Errc::kOk});
+  writer.Close();
+  CHECK(Recover(disk).keys == Group{"d", "e"});
+}
+
 TEST_CASE("a rotation comes after all that was appended before it", "[log]") {
   SimDisk disk(1);
   LogWriter writer(LogAppender(disk, kShard, {}, 0, 1), {.own_thread = false});

@@ -85,8 +85,9 @@ void LogStore::Replay(const Operation& operation) {
       }
       return table_->Apply(operation);
     case Operation::Kind::kFence: {
-      Epoch& fence = fences_[Scope(operation.key)];
-      fence = std::max(fence, operation.stamp.epoch);
+      const auto [fence, added] = fences_.try_emplace(Scope(operation.key));
+      fence->second = std::max(fence->second, operation.stamp.epoch);
+      if (added) fence_bytes_ += MaxOperationBytes(operation.key.size(), 0);
       return;
     }
     case Operation::Kind::kEpoch:
@@ -276,13 +277,16 @@ void LogStore::NewEpoch(Store::EpochHandler handler) {
 }
 
 void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler) {
+  const std::size_t bytes = MaxOperationBytes(scope.size(), 0);
+  const bool fits = fences_.contains(scope) || fence_bytes_ + bytes <= options_.max_fence_bytes;
+  if (scope.size() > kMaxScopeBytes || !fits) return handler(Errc::kRefused);
   if (const auto fence = fences_.find(scope); fence != fences_.end()) {
     if (fence->second > epoch) return handler(Errc::kFenced);
     if (fence->second == epoch) return handler({});
   }
   const auto pending = pending_fences_.find(scope);
   const bool newer = pending != pending_fences_.end() && pending->second.epoch > epoch;
-  if (newer || !HasRoom(MaxOperationBytes(scope.size(), 0))) return handler(Errc::kTransient);
+  if (newer || !HasRoom(bytes)) return handler(Errc::kTransient);
   max_epoch_ = std::max(max_epoch_, epoch);
   Submit({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}},
          [handler = std::move(handler)](Errc errc) mutable { handler(errc); });
@@ -292,7 +296,7 @@ void LogStore::Freeze(FreezeHandler handler) {
   if (freezing_) return handler(Errc::kTransient, {});
   freezing_ = true;
   Rotate([this, handler = std::move(handler)](ErrorCode failed, std::uint64_t through) mutable {
-    if (!failed) return CarryOver(through, std::move(handler));
+    if (!failed) return CarryOver(EncodeFencesAndEpoch(), through, std::move(handler));
     freezing_ = false;
     handler(failed, {});
   });
@@ -308,12 +312,17 @@ void LogStore::Rotate(RotateHandler handler) {
 // The files through `through` may be removed later, but their fences and epochs must stay.
 // Therefore these are written into the new file before anything is frozen. All operations of the
 // old files have been applied to the table by then.
-void LogStore::CarryOver(std::uint64_t through, FreezeHandler handler) {
+void LogStore::CarryOver(std::vector<std::string> payloads, std::uint64_t through,
+                         FreezeHandler handler) {
   auto append = std::make_shared<Append>();
-  append->payload = EncodeFencesAndEpoch();
-  append->done = [this, through, handler = std::move(handler)](Errc errc) mutable {
+  append->payload = std::move(payloads.back());
+  payloads.pop_back();
+  append->done = [this, payloads = std::move(payloads), through,
+                  handler = std::move(handler)](Errc errc) mutable {
+    if (errc == Errc::kOk && !payloads.empty() && !closing_)
+      return CarryOver(std::move(payloads), through, std::move(handler));
     freezing_ = false;
-    if (errc != Errc::kOk) return handler(Errc::kTransient, {});
+    if (errc != Errc::kOk || !payloads.empty()) return handler(Errc::kTransient, {});
     FrozenLog frozen{std::move(table_), through, log_bytes_};
     table_ = std::make_shared<LogTable>(options_.schema);
     log_bytes_ = 0;
@@ -322,13 +331,16 @@ void LogStore::CarryOver(std::uint64_t through, FreezeHandler handler) {
   Submit(std::move(append));
 }
 
-std::string LogStore::EncodeFencesAndEpoch() const {
-  std::string payload;
-  AppendOperation({.kind = Operation::Kind::kEpoch, .stamp = {max_epoch_, 0}}, &payload);
+std::vector<std::string> LogStore::EncodeFencesAndEpoch() const {
+  std::vector<std::string> payloads(1);
+  AppendOperation({.kind = Operation::Kind::kEpoch, .stamp = {max_epoch_, 0}}, &payloads.back());
   for (const auto& [scope, epoch] : fences_) {
-    AppendOperation({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}}, &payload);
+    const std::size_t bytes = payloads.back().size() + MaxOperationBytes(scope.size(), 0);
+    if (bytes > options_.max_batch_bytes) payloads.emplace_back();
+    AppendOperation({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}},
+                    &payloads.back());
   }
-  return payload;
+  return payloads;
 }
 
 }  // namespace stout::blowfish

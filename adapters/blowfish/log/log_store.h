@@ -44,6 +44,9 @@ struct LogStoreOptions {
   /// Memory of the table, in (0, LogTable::kMaxBytes], above which writes are kTransient: the
   /// compaction does not keep up. Also bounds the time of a recovery.
   std::size_t max_table_bytes = std::size_t{1} << 30;
+  /// Log bytes of the fences of all scopes, about: a fence of a further scope is kRefused. They
+  /// stay in memory, and each Freeze() writes them anew.
+  std::size_t max_fence_bytes = std::size_t{16} << 20;
   std::uint64_t seed = 0;  ///< seed of the files' nonces; 0: drawn from the system
 };
 
@@ -94,6 +97,8 @@ struct FrozenLog {
 /// Paper: BlowFish (NSDI'16) "Updates"; Succinct (NSDI'15) "LogStore".
 class LogStore {
  public:
+  static constexpr std::size_t kMaxScopeBytes = std::size_t{64} << 10;
+
   using FreezeHandler = UniqueFunction<void(ErrorCode, FrozenLog)>;
   using RotateHandler = UniqueFunction<void(ErrorCode, std::uint64_t through)>;
 
@@ -114,7 +119,8 @@ class LogStore {
   void Write(const WriteBatch& batch, std::uint64_t now_ms, Store::WriteHandler handler);
 
   /// See stout::Store. A fence is answered kTransient while a newer one of its scope is under way.
-  /// So are writes that a fence under way would shut out.
+  /// So are writes that a fence under way would shut out. A fence is kRefused if its scope is
+  /// longer than kMaxScopeBytes, or at max_fence_bytes.
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
@@ -229,8 +235,10 @@ class LogStore {
   static void Resolve(const Waiter& waiter, Errc errc);
   static void Answer(Call& call);
 
-  [[nodiscard]] std::string EncodeFencesAndEpoch() const;
-  void CarryOver(std::uint64_t through, FreezeHandler handler);
+  // In payloads that are no larger than batches may be.
+  [[nodiscard]] std::vector<std::string> EncodeFencesAndEpoch() const;
+  // Writes the payloads one after the other, the last one first, and then freezes.
+  void CarryOver(std::vector<std::string> payloads, std::uint64_t through, FreezeHandler handler);
 
   const LogStoreOptions options_;
   std::shared_ptr<LogTable> table_;
@@ -238,6 +246,7 @@ class LogStore {
       pending_;                                             // Keys are in the payloads.
   std::unordered_map<Scope, Epoch> fences_;                 // Durable.
   std::unordered_map<Scope, PendingFence> pending_fences_;  // The newest under way.
+  std::size_t fence_bytes_ = 0;                             // Log bytes of fences_.
   Epoch max_epoch_ = 0;  // Given out or seen, durable or not: skipping one does no harm.
   std::uint64_t log_bytes_ = 0;
   std::size_t waiting_bytes_ = 0;

@@ -85,7 +85,11 @@ void LogWriter::RunCommitter() {
 
 void LogWriter::Commit() {
   Errc appended = Errc::kOk;
-  if (!committing_.appends.empty()) appended = appender_.Commit(&committing_.frame);
+  if (committing_.frame.size() - kFrameHeadBytes > options_.max_payload_bytes) {
+    appended = Errc::kTransient;
+  } else if (!committing_.appends.empty()) {
+    appended = appender_.Commit(&committing_.frame);
+  }
   Errc rotated = Errc::kOk;
   if (!committing_.rotations.empty() && appender_.Rotate()) rotated = Errc::kTransient;
   const std::uint64_t sequence = appender_.sequence();

@@ -28,7 +28,7 @@ namespace stout::blowfish {
 /// completions run inside it. Files are written on the committer, a thread of the writer's own,
 /// unless the options leave that to the caller.
 /// Bounds: the caller keeps what waits, in payload bytes, below kMaxPayloadBytes.
-/// Errors: what LogAppender::Commit answers.
+/// Errors: what LogAppender::Commit answers. kTransient if more than that waits.
 class LogWriter {
  public:
   struct Failures {
@@ -46,6 +46,8 @@ class LogWriter {
     /// If false, there is no committer thread: tests and shared threads call CommitWaiting()
     /// themselves.
     bool own_thread = true;
+    /// A larger group is kTransient: its length would not fit into its frame. Smaller in tests.
+    std::size_t max_payload_bytes = kMaxPayloadBytes;
   };
 
   LogWriter(LogAppender appender, Options options);
