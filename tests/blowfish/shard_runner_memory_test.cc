@@ -1,6 +1,7 @@
 // Goal: a command that there is no memory for is answered so, nothing of it is done, and all else
 // goes on. Method: of each allocation that a batch begins with, one after the other fails.
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "shard_runner_fixture.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
 namespace {
@@ -141,6 +143,22 @@ TEST_CASE("queries that there is no memory for are answered so, and others as ev
     }
   }
   CHECK(errors > 5);
+}
+
+TEST_CASE("a backup that there is no memory for leaves no directory") {
+  OpenedShard opened{Schema()};
+  REQUIRE(opened.Put("key", 1, "value") == WriteResult());
+  const stout::test::TempDirectory directory;
+  ShardClient client(opened);
+  ShardRunner runner = MakeRunner(opened);
+  bool failed = true;
+  for (std::size_t n = 1; failed; ++n) {
+    CAPTURE(n);
+    failed = RunWithFailure(client, runner, {{"STOUT.BACKUP", directory.path() + "/copy"}}, n);
+    CHECK(client.Error(0) == (failed ? kNoMemory : ""));
+    client.Make({});  // ends the command
+    CHECK(std::filesystem::is_empty(directory.path()));
+  }
 }
 
 TEST_CASE("a shard keeps no memory of large values that were read") {

@@ -14,6 +14,7 @@
 
 #include "blowfish/index/byte_range.h"
 #include "blowfish/log/log_table.h"
+#include "blowfish/server/backup_target.h"
 #include "blowfish/server/copied_files.h"
 #include "blowfish/store/shard_search.h"
 #include "resp/server/command_errors.h"
@@ -54,10 +55,6 @@ struct ScanPage {
 /// LAYERS shard [SET n]
 struct LayersChange {
   std::optional<std::size_t> layers;
-};
-/// STOUT.BACKUP, and STOUT.COPY without arguments
-struct BackupTarget {
-  std::string temporary;  ///< The directory is made under this name.
 };
 /// STOUT.COPY file offset
 struct CopiedPiece {

@@ -63,11 +63,11 @@ void ParseBackup(Request& request, const ParseContext& context) {
     request.error = "ERR " + why.message;
     return;
   }
-  request.parsed = BackupTarget{std::move(temporary)};
+  request.parsed = BackupTarget(std::move(temporary));
 }
 
 Step BackUp(Work& work) {
-  const std::string& directory = work.As<BackupTarget>().temporary;
+  const std::string& directory = work.As<BackupTarget>().temporary();
   work.Count([&] {
     work.shard().BackUp(ShardPath(directory, work.shard_number()),
                         [work](ErrorCode failed, const std::string& why) mutable {
@@ -103,16 +103,13 @@ ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::s
 }
 
 void GatherBackup(Gather& gather) {
-  const std::string& temporary = gather.request.As<BackupTarget>().temporary;
+  const std::string& temporary = gather.request.As<BackupTarget>().temporary();
   const auto failed = FindFailed(gather);
   Diagnostics why;
   if (!failed && !Finish(temporary, gather.request.arguments[1], gather.places.size(), &why)) {
     spdlog::info("backup: {} is complete", gather.request.arguments[1]);
     return gather.reply.Ok();
   }
-  std::error_code left;
-  fs::remove_all(temporary, left);
-  if (left) spdlog::warn("backup: {} is left: remove it", temporary);
   if (!failed) return gather.reply.Error("ERR " + why.message);
   gather.Copy(*failed);
 }
@@ -126,7 +123,7 @@ void ParseCopy(Request& request, const ParseContext& context) {
     if (!directory) {
       request.error = "ERR " + why.message;
     } else {
-      request.parsed = BackupTarget{*std::move(directory)};
+      request.parsed = BackupTarget(*std::move(directory));
     }
     return;
   }
@@ -154,7 +151,7 @@ void ReadCopied(Request& request, Batch& batch) {
     if (bytes) piece->bytes = *std::move(bytes);
   } else {
     batch.copied.clear();
-    auto files = TakeFiles(request.As<BackupTarget>().temporary, &why);
+    auto files = TakeFiles(request.As<BackupTarget>().temporary(), &why);
     if (files) batch.copied = *std::move(files);
   }
   if (!why.message.empty()) request.error = "ERR " + why.message;
