@@ -17,32 +17,52 @@ namespace stout::blowfish {
 ///
 /// Threads: the executor's.
 class EpochTurn {
- public:
-  explicit EpochTurn(const boost::asio::any_io_executor& executor) : over_(executor) {
-    over_.expires_at(boost::asio::steady_timer::time_point::max());
-  }
+  struct State {
+    explicit State(const boost::asio::any_io_executor& executor)
+        : over(executor, boost::asio::steady_timer::time_point::max()) {}
 
-  struct Leave {
-    void operator()(EpochTurn* turns) const {
-      turns->taken_ = false;
-      turns->over_.cancel_one();
-    }
+    bool taken = false;
+    boost::asio::steady_timer over;
   };
-  /// The holder has its turn.
-  using Turn = std::unique_ptr<EpochTurn, Leave>;
+
+ public:
+  explicit EpochTurn(const boost::asio::any_io_executor& executor)
+      : state_(std::make_shared<State>(executor)) {}
+
+  /// The holder has its turn. It may outlive the EpochTurn: a coroutine that is never resumed ends
+  /// with its io_context.
+  class Turn {
+   public:
+    Turn() = default;
+    explicit Turn(const std::shared_ptr<State>& state) : state_(state) {}
+    Turn(Turn&&) = default;
+    Turn& operator=(Turn&& other) noexcept {
+      state_.swap(other.state_);
+      return *this;
+    }
+    ~Turn() {
+      const std::shared_ptr<State> state = state_.lock();
+      if (!state) return;
+      state->taken = false;
+      state->over.cancel_one();
+    }
+
+   private:
+    std::weak_ptr<State> state_;
+  };
 
   [[nodiscard]] boost::asio::awaitable<Turn> Enter() {
-    while (taken_) {
+    while (state_->taken) {
       boost::system::error_code woken;
-      co_await over_.async_wait(boost::asio::redirect_error(boost::asio::use_awaitable, woken));
+      co_await state_->over.async_wait(
+          boost::asio::redirect_error(boost::asio::use_awaitable, woken));
     }
-    taken_ = true;
-    co_return Turn(this);
+    state_->taken = true;
+    co_return Turn(state_);
   }
 
  private:
-  bool taken_ = false;
-  boost::asio::steady_timer over_;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace stout::blowfish

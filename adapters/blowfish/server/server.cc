@@ -40,8 +40,10 @@ Server::Server(asio::io_context& context, std::vector<std::unique_ptr<ShardWorke
   }
 }
 
-// Shards may be at work for connections that never got their replies.
+// Shards and the thread of the disk may be at work for connections that never got their replies.
+// These connections end before `service_`, whose thread of the disk uses their requests.
 Server::~Server() {
+  service_.disk.join();
   for (const auto& shard : service_.shards) shard->queue().Stop();  // All at a time.
   for (const auto& shard : service_.shards) shard->Stop();
 }
