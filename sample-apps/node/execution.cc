@@ -72,7 +72,7 @@ void Execution::Start(UniqueFunction<void()> done) {
   };
   if (std::ranges::any_of(requests_, wants_mark)) mark_ = map_.RefreshMark();
   Warm();
-  Continue();
+  if (reads_ == 0) Continue();
 }
 
 void Execution::Warm() {
@@ -86,10 +86,23 @@ void Execution::Warm() {
       const KeyView key = request.key(index);
       if (read_.contains(key) || map_.Holds(key)) continue;
       if (left-- == 0) return;
-      read_.insert(key);
-      map_.Get(key, {.tenant = request.tenant, .ahead = true}, [](ErrorCode, const Entry&) {});
+      ReadAhead(request, key);
     }
   }
+}
+
+void Execution::ReadAhead(const Request& request, KeyView key) {
+  const FetchOptions options{.tenant = request.tenant, .ahead = true};
+  if (!served_->shared) {
+    read_.insert(key);
+    return map_.Get(key, options, [](ErrorCode, const Entry&) {});
+  }
+  // Until the read ends, the map may have a state that other nodes have changed since.
+  ++reads_;
+  map_.Get(key, options, [this, key](ErrorCode ec, const Entry&) {
+    if (!ec) read_.insert(key);
+    if (--reads_ == 0) Continue();
+  });
 }
 
 void Execution::Continue() {
@@ -148,6 +161,7 @@ bool Execution::RunOnEachKey(Request& request) {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
       Reveal(request);
       if (std::pair(next_, key_ - 1) >= warmed_) Warm();
+      if (reads_ > 0) return false;
       const bool counted = !read_.insert(key).second;
       map_.Get(key, {request.tenant, counted, true}, [this](ErrorCode ec, const Entry&) {
         read_failed_ = ec;
@@ -241,10 +255,14 @@ bool Execution::Gather(Request& request) {
   reads_ = missing.size();
   for (const KeyView key : missing) {
     read_.insert(key);
-    map_.Get(key, {.tenant = request.tenant, .ahead = true}, [this](ErrorCode ec, const Entry&) {
-      if (ec) read_failed_ = ec;
-      if (--reads_ == 0) Continue();
-    });
+    map_.Get(key, {.tenant = request.tenant, .ahead = true},
+             [this, key](ErrorCode ec, const Entry&) {
+               if (ec) {
+                 read_failed_ = ec;
+                 read_.erase(key);
+               }
+               if (--reads_ == 0) Continue();
+             });
   }
   return false;
 }

@@ -59,8 +59,9 @@ class Execution {
 
  private:
   // Begins the reads of the next keys that are not in memory, so that the store gets them in one
-  // batch. Each key is read ahead once.
+  // batch. Each key is read ahead once. In a shared range, commands wait until the reads end.
   void Warm();
+  void ReadAhead(const Request& request, KeyView key);
   // In one turn, carries out commands until one needs a key that is not in memory.
   void Continue();
   // Returns false if the command waits for the read of a key.
@@ -95,7 +96,10 @@ class Execution {
 
   std::int64_t now_ = 0;  // the time of this turn
 
-  std::set<KeyView> read_;  // keys whose reads were counted, and that were not used yet
+  // Keys whose reads were counted, and that were not used yet.
+  // Invariant: of a shared range, Look sees only keys here whose reads have ended.
+  std::set<KeyView> read_;
+  std::size_t reads_ = 0;  // under way, and commands wait for all of them
 
   // How far keys have been read ahead: the command, and the number of its keys.
   std::pair<std::size_t, std::size_t> warmed_;
@@ -112,7 +116,6 @@ class Execution {
 
   // The states of the keys of the EXEC that is carried out. A change in its turn may evict them.
   std::map<KeyView, KeyMap::Entry> held_;
-  std::size_t reads_ = 0;  // for it, under way
 };
 
 }  // namespace stout::node

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -164,6 +166,39 @@ TEST_CASE("commands that depend on what they read are atomic among themselves",
   CHECK(client.Do({"WAIT", "1", "0"}).starts_with("-ERR WAIT does not work in mode aa+ec"));
   CHECK(client.Do({"STOUT.DATALET", "ADD", "postgres://nowhere/db", "x", "LAZY"})
             .starts_with("-ERR in mode aa+ec"));
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("commands that are sent together see what other nodes have written",
+          "[node][members][active]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  std::vector<std::unique_ptr<RespClient>> clients;
+  for (const int port : nodes.ports()) {
+    RespClient& client = *clients.emplace_back(std::make_unique<RespClient>(port));
+    CHECK(nodes.Await([&] {  // the node may not have opened the range yet
+      return client.Do({"SET", "n", "1"}) == "+OK";
+    }));
+    CHECK(client.Do({"STOUT.LEVEL", "WRITE", "all"}) == "+OK");
+  }
+  RespClient& client = *clients[0];
+  for (std::size_t node = 0; node < nodes.size(); ++node) {  // one of them owns the range
+    CAPTURE(node);
+    const std::size_t value = 100 * (node + 1);
+    CHECK(clients[node]->Do({"SET", "n", std::to_string(value)}) == "+OK");
+    for (int i = 0; i < 2; ++i) client.Queue({"INCR", "n"});
+    CHECK(client.Receive() == fmt::format(":{}", value + 1));
+    CHECK(client.Receive() == fmt::format(":{}", value + 2));
+  }
+
+  // A node remembers as well that a key does not exist.
+  const std::vector<std::string> set = {"MSET", "{n}a", "1", "{n}b", "1"};
+  CHECK(client.Do({"DEL", "{n}a", "{n}b"}) == ":0");
+  CHECK(clients[1]->Do(set) == "+OK");
+  CHECK(client.Do({"DEL", "{n}a", "{n}b"}) == ":2");
+  CHECK(clients[1]->Do(set) == "+OK");
+  CHECK(client.Do({"FLUSHALL"}) == "+OK");
+  CHECK(nodes.Await([&] { return AllShow(nodes, "{n}a", "(nil)"); }));
   CHECK(nodes.Fault().empty());
 }
 
