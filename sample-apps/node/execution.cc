@@ -333,8 +333,8 @@ void Execution::Fail(Request& request, ErrorCode why) {
 void Execution::Reveal(Request& request, bool in_exec) {
   if (revealed_.empty()) return;
   ++waiting_;
-  AnswerLevel level;
-  if (request.changed) level.members = request.levels.write;
+  AnswerLevel level{.members = std::nullopt, .write = request.changed};
+  if (level.write) level.members = request.levels.write;
   map_.SafeReply(
       revealed_,
       [this, &request, in_exec](ErrorCode ec) {

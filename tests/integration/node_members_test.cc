@@ -230,14 +230,16 @@ TEST_CASE("the mode changes under load, and no request is refused", "[node][memb
   CHECK(run.failed == 0);
 }
 
-TEST_CASE("writes are refused while fewer members are in than --min-in",
+TEST_CASE("only writes are refused while fewer members are in than --min-in",
           "[node][members][not_tsan]") {
   MemberNodes nodes({.min_in = 2});
   const int port = nodes.program(0).port();
   const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
   REQUIRE_FALSE(own.empty());
   const std::string key = KeyOf(own.front());
+  const std::string other_key = key + "2";
   REQUIRE(MemberNodes::Ask(port, {"SET", key, "before"}) == "+OK");
+  REQUIRE(MemberNodes::Ask(port, {"SET", other_key, "kept"}) == "+OK");
   for (const std::size_t other : {1, 2}) nodes.program(other).Kill();
   std::string reply;
   CHECK(Eventually([&] {
@@ -245,6 +247,9 @@ TEST_CASE("writes are refused while fewer members are in than --min-in",
     return reply.starts_with("-NOREPLICAS not done");
   }));
   CAPTURE(reply);
+  CHECK(MemberNodes::Ask(port, {"GET", other_key}) == "$kept");
+  CHECK(MemberNodes::Ask(port, {"GET", key}).starts_with('$'));      // a write was under way
+  CHECK(MemberNodes::Ask(port, {"SETNX", other_key, "x"}) == ":0");  // it changes nothing
   nodes.program(1).Start();
   CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", key, "after"}) == "+OK"; }));
 }
