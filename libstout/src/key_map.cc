@@ -1,8 +1,10 @@
 #include "stout/key_map.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace stout::inline v1 {
 
@@ -10,14 +12,12 @@ struct KeyMap::Scanning {
   KeyScan scan;
   ScanHandler handler;
   bool first_alone = false;  // no cursor is before the first key: it is read alone
+  // Invariant: a state without an error was durable when it was found. Later the store may refuse
+  // a change, so other states are shown only in a turn in which they are in memory.
   KeyPage page{};
+  std::vector<bool> got{};  // the keys of the page whose states Get has returned
   ErrorCode failed{};
-  std::size_t left = 1;  // reads of keys under way, and 1 until all have begun
-
-  void Arrive(ErrorCode ec = {}) {
-    if (ec) failed = ec;
-    if (--left == 0) handler(failed, failed ? KeyPage() : std::move(page));
-  }
+  std::size_t left = 0;  // Gets under way
 };
 
 void KeyMap::Scan(KeyScan scan, ScanHandler handler) {
@@ -38,7 +38,7 @@ void KeyMap::ScanFrom(std::shared_ptr<Scanning> scanning, std::string cursor) {
 }
 
 void KeyMap::OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result) {
-  if (result.errc != Errc::kOk) return scanning->Arrive(result.errc);
+  if (result.errc != Errc::kOk) return scanning->handler(result.errc, {});
   if (result.keys.empty() && !result.cursor.empty()) {
     return ScanFrom(std::move(scanning), std::move(result.cursor));
   }
@@ -48,22 +48,53 @@ void KeyMap::OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result) {
   if (!result.cursor.empty() && !is_behind(result.keys.back().key)) {
     page.next = result.keys.back().key + '\0';
   }
-  if (scanning->first_alone) page.keys.push_back({.key = scan.first, .state = {}});
+  if (scanning->first_alone) {
+    page.keys.push_back({.key = scan.first, .state = {.errc = Errc::kUnknown}});
+  }
   std::move(result.keys.begin(), result.keys.end(), std::back_inserter(page.keys));
   std::erase_if(page.keys, [&](const ScannedKey& each) {
     return is_behind(each.key) || (scan.wanted && !scan.wanted(each.key));
   });
   for (ScannedKey& each : page.keys) {
-    const bool alone = scanning->first_alone && each.key == scan.first;
-    if (!alone && Renew(each) && each.state.errc == Errc::kOk) continue;
-    ++scanning->left;
-    Get(each.key, {.tenant = scan.tenant},
-        [scanning, &state = each.state](ErrorCode ec, const Entry& entry) {
-          state = entry.stored();
-          scanning->Arrive(ec);
-        });
+    if (IsDirty(each.key)) each.state.errc = Errc::kUnknown;
   }
-  scanning->Arrive();
+  scanning->got.resize(page.keys.size());
+  Finish(std::move(scanning));
+}
+
+// Answers if all keys can be shown in this turn. Otherwise reads those that cannot.
+void KeyMap::Finish(std::shared_ptr<Scanning> scanning) {
+  std::vector<ScannedKey>& keys = scanning->page.keys;
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (Holds(keys[i].key)) continue;
+    const bool found = keys[i].state.errc == Errc::kOk && (scanning->got[i] || Renew(keys[i]));
+    if (!found) missing.push_back(i);
+  }
+  if (missing.empty()) {
+    for (ScannedKey& each : keys) (void)Renew(each);
+    return scanning->handler({}, std::move(scanning->page));
+  }
+  scanning->left = missing.size();
+  for (const std::size_t i : missing) {
+    Get(keys[i].key, {.tenant = scanning->scan.tenant},
+        [this, scanning, i](ErrorCode ec, const Entry& entry) { OnGot(scanning, i, ec, entry); });
+  }
+}
+
+void KeyMap::OnGot(const std::shared_ptr<Scanning>& scanning, std::size_t index, ErrorCode ec,
+                   const Entry& entry) {
+  if (ec) {
+    scanning->failed = ec;
+  } else {
+    ScannedKey& key = scanning->page.keys[index];
+    key.state = entry.stored();
+    if (IsDirty(key.key)) key.state.errc = Errc::kUnknown;
+    scanning->got[index] = true;
+  }
+  if (--scanning->left > 0) return;
+  if (scanning->failed) return scanning->handler(scanning->failed, {});
+  Finish(scanning);
 }
 
 }  // namespace stout::inline v1

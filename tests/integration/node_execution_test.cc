@@ -151,6 +151,31 @@ TEST_CASE("a change that the store never takes is answered with an error", "[nod
   CHECK(pipeline.replies.starts_with("-ERR not durable: "));
 }
 
+TEST_CASE("STOUT.RANGE shows no value that the store refuses while another key is read", "[node]") {
+  const bool alone = GENERATE(false, true);  // the first key is not read with the page
+  CAPTURE(alone);
+  World world;
+  world.store.set_ordered();
+  const StoredState old{.found = true, .value = "old", .stamp = {1, 1}};
+  Pipeline writer(world.service, {{"SET", "k", "bad"}});
+  Pipeline reader(world.service, {{"STOUT.RANGE", alone ? "k" : "", "", "VALUES"}});
+  world.Start(writer);
+  world.Start(reader);
+  ScanResult page{.keys = {{"z", {.errc = Errc::kTransient}}}};
+  if (!alone) page.keys.insert(page.keys.begin(), {"k", old});
+  world.store.TakeScan().handler(std::move(page));
+  world.Turn();
+  world.AnswerWrite({.items = {{0, Errc::kRefused}}});
+  CHECK(!reader.done);
+  while (!world.store.reads.empty()) {
+    ReadResult result;
+    for (const KeyView key : world.store.reads.front().batch.keys)
+      result.states.push_back(key == "k" ? old : StoredState{});
+    world.AnswerRead(std::move(result));
+  }
+  CHECK(reader.replies == "*2\r\n$0\r\n\r\n*2\r\n$1\r\nk\r\n$3\r\nold\r\n");
+}
+
 TEST_CASE("a node that another node shut out answers no write with OK", "[node]") {
   World world;
   Pipeline pipeline(world.service, {{"SET", "k", "v"}});

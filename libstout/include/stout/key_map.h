@@ -209,6 +209,9 @@ class KeyMap {
   struct Scanning;
   void ScanFrom(std::shared_ptr<Scanning> scanning, std::string cursor);
   void OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result);
+  void Finish(std::shared_ptr<Scanning> scanning);
+  void OnGot(const std::shared_ptr<Scanning>& scanning, std::size_t index, ErrorCode ec,
+             const Entry& entry);
 };
 
 }  // namespace stout::inline v1
