@@ -59,6 +59,20 @@ bool MemberPlans::Takes(const MemberPart& part, KeyView key) const {
   return !key.starts_with(internal::kInternalKeys) && part.ranges.contains(partition.RangeOf(key));
 }
 
+void MemberPlans::ObserveAll(const std::vector<ScannedKey>& keys) {
+  if (!observe_) return;
+  WhileOpen([&] {
+    const auto table = records_();
+    if (table == nullptr) return;
+    for (const ScannedKey& each : keys) {
+      const auto set = table->sets.find(partition.RangeOf(each.key));
+      if (set == table->sets.end()) continue;
+      const Epoch shared = set->second.value.shared;
+      if (shared != 0 && each.state.stamp.epoch == shared) observe_(each.state.stamp.version);
+    }
+  });
+}
+
 std::uint64_t MemberPlans::Remember(MemberPlan plan) {
   const std::lock_guard lock(mutex_);
   if (plans_.empty() || *plans_.back().second != plan) {

@@ -39,17 +39,20 @@ class MemberPlans {
   /// As MemberScan::Records and MemberScan::StoreOf.
   using Records = std::function<std::shared_ptr<const RegistryTable>()>;
   using StoreOf = std::function<Store*(const std::string& datalet)>;
+  /// As MemberScan::Observe.
+  using Observe = std::function<void(Version)>;
   /// Returns how much a datalet is preferred. nullopt: it is not used.
   using Preference = std::function<std::optional<std::int64_t>(const std::string& datalet, Store&)>;
 
   /// Maximum number of plans that are kept. A scan whose plan is forgotten begins again.
   static constexpr std::size_t kMostPlans = 64;
 
-  MemberPlans(Partition partition, Scope scope, Records records, StoreOf store_of)
+  MemberPlans(Partition partition, Scope scope, Records records, StoreOf store_of, Observe observe)
       : partition(std::move(partition)),
         scope_(std::move(scope)),
         records_(std::move(records)),
-        store_of_(std::move(store_of)) {}
+        store_of_(std::move(store_of)),
+        observe_(std::move(observe)) {}
 
   const Partition partition;
 
@@ -81,6 +84,9 @@ class MemberPlans {
     std::erase_if(keys, [&](const Key& key) { return !Takes(part, key_of(key)); });
   }
 
+  /// Passes the versions of states of shared ranges on, unless it is closed.
+  void ObserveAll(const std::vector<ScannedKey>& keys);
+
   /// Remembers a plan. Returns its number, which calls with the same plan share.
   [[nodiscard]] std::uint64_t Remember(MemberPlan plan);
   /// Returns null if the plan was forgotten.
@@ -102,6 +108,7 @@ class MemberPlans {
   const Scope scope_;
   const Records records_;
   const StoreOf store_of_;
+  const Observe observe_;
   std::recursive_mutex open_mutex_;  // a store may answer at once
   bool open_ = true;
   mutable std::mutex mutex_;

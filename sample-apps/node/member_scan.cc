@@ -48,14 +48,15 @@ std::optional<Place> Decode(std::string_view text) {
 }  // namespace
 
 MemberScan::MemberScan(Partition partition, Scope scope, Records records, StoreOf store_of,
-                       Self self, QueueOf queue_of)
+                       Self self, QueueOf queue_of, Observe observe)
     : traits_{.name = "members",
               .compares_stamps = true,
               .fences = true,
               .durable = true,
               .scans = true},
       plans_(std::make_shared<MemberPlans>(std::move(partition), std::move(scope),
-                                           std::move(records), std::move(store_of))),
+                                           std::move(records), std::move(store_of),
+                                           std::move(observe))),
       self_(std::move(self)),
       queue_of_(std::move(queue_of)) {}
 
@@ -65,7 +66,8 @@ std::unique_ptr<MemberScan> MakeScan(const Config& config, Cluster& cluster) {
       [&cluster] { return cluster.server.joined() ? cluster.members->records() : nullptr; },
       [&cluster](const std::string& id) { return cluster.members->StoreOf(id); },
       [&cluster] { return cluster.self; },
-      [&cluster](const std::string& id) { return &cluster.queues[id]; });
+      [&cluster](const std::string& id) { return &cluster.queues[id]; },
+      [&cluster](Version version) { cluster.members->clock().Observe(version); });
 }
 
 MemberScan::~MemberScan() { Close(); }
@@ -95,6 +97,7 @@ struct MemberScan::Page {
   void OnProved(Errc errc) {
     if (errc != Errc::kOk) return Fail(errc);
     plans->Keep(part(), result.keys, [](const ScannedKey& each) -> KeyView { return each.key; });
+    plans->ObserveAll(result.keys);
     place.cursor = std::move(result.cursor);
     if (place.cursor.empty()) ++place.part;
     result.cursor = place.part < plan->size() ? Encode(place) : "";

@@ -32,6 +32,9 @@ namespace stout::node {
 /// Keys of other ranges, and keys that begin with internal::kInternalKeys, are left out. In the
 /// modes with ec, a scan and a search may miss the newest changes.
 ///
+/// The next changes of a node must be newer than the states of shared ranges that it shows. A scan
+/// reports their versions. Answers to searches have no stamps.
+///
 /// Owner: what the functions refer to outlives it and its calls, or Close().
 /// Threads: any, except Search(): the connections', because it reads Cluster::queues.
 class MemberScan final : public Store {
@@ -43,11 +46,13 @@ class MemberScan final : public Store {
   using Self = std::function<std::string()>;
   /// Returns the requests that wait at a datalet.
   using QueueOf = std::function<const Cluster::Queue*(const std::string& datalet)>;
+  /// Takes the version of a state of a shared range, as NodeClock::Observe.
+  using Observe = MemberPlans::Observe;
 
   /// `scope`: as MemberRangesOptions::scope. `records` returns null while this node cannot know
-  /// them. `self` and `queue_of` may be empty.
+  /// them. `self`, `queue_of` and `observe` may be empty.
   MemberScan(Partition partition, Scope scope, Records records, StoreOf store_of, Self self = {},
-             QueueOf queue_of = {});
+             QueueOf queue_of = {}, Observe observe = {});
   ~MemberScan() override;
 
   /// After this, calls under way use none of the functions, nor the stores.

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,9 +80,12 @@ struct Members {
     }
   }
   void Put(const std::string& id, const std::string& key) {
+    Write(id, {.key = key, .value = id, .version = 1});
+  }
+  void Write(const std::string& id, WriteItem item) {
     WriteBatch batch;
     batch.epoch = 1;
-    batch.items.push_back({.key = key, .value = id, .version = 1});
+    batch.items.push_back(std::move(item));
     bool done = false;
     stores[id]->Write(batch, [&](const WriteResult& result) {
       done = true;
@@ -133,6 +137,7 @@ struct Members {
   RegistryTable records;
   std::string self;
   std::map<std::string, Cluster::Queue> queues;
+  std::set<Version> observed;
   MemberScan scan{SlotPartition(kRanges),
                   "scope",
                   [this] { return std::make_shared<const RegistryTable>(records); },
@@ -141,7 +146,8 @@ struct Members {
                     return found == stores.end() ? nullptr : found->second.get();
                   },
                   [this] { return self; },
-                  [this](const std::string& id) { return &queues[id]; }};
+                  [this](const std::string& id) { return &queues[id]; },
+                  [this](Version version) { observed.insert(version); }};
 };
 
 RangeId RangeOfKey(const std::string& key) { return SlotPartition(kRanges).RangeOf(key); }
@@ -182,6 +188,23 @@ TEST_CASE("a scan misses keys if the records are wrong", "[node][members]") {
   CHECK(world.All().empty());
   for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", false}, {"b", true}});
   CHECK(world.All().size() == 1);
+}
+
+TEST_CASE("a scan reports the versions of states of shared ranges, also of deleted keys",
+          "[node][members]") {
+  Members world;
+  for (RangeId range = 0; range < kRanges; ++range) world.Place(range, {{"a", true}});
+  world.Write("a", {.key = "{x}kept", .value = "1", .version = 20});
+  world.Write("a", {.key = "{x}deleted", .kind = WriteKind::kDelete, .version = 21});
+  RangeRecord& record = world.records.sets[RangeOfKey("{x}")].value;
+  CHECK(world.All().contains("{x}kept"));
+  CHECK(world.observed.empty());
+  record.shared = 2;  // the states are older than the sharing
+  CHECK(world.All().contains("{x}kept"));
+  CHECK(world.observed.empty());
+  record.shared = 1;
+  CHECK(world.All().contains("{x}kept"));
+  CHECK(world.observed == std::set<Version>{20, 21});
 }
 
 TEST_CASE("a scan begins again if its member was out meanwhile", "[node][members]") {
