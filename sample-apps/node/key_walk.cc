@@ -146,8 +146,11 @@ asio::awaitable<void> KeyWalk::Remove(Request& request, const ScanResult& page) 
     Request del;
     del.command = service_.commands.Find("del");
     del.arguments = words;
+    del.tenant = request.tenant;
+    del.levels.write = request.levels.write;
     co_await remover_.Run({&del, 1});
     remover_.Clear();
+    router_.writes().merge(std::exchange(remover_.writes(), {}));
     if (del.error.empty()) co_return;
     if (del.displaced || !MayPass(del.error) || resp::Now() >= deadline) {
       request.error = std::move(del.error);

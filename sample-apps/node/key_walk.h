@@ -22,9 +22,9 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class KeyWalk {
  public:
-  /// All outlive it. `table`: as of Router.
-  KeyWalk(NodeService& service, Table* const& table, const Router& router,
-          const resp::Session& session)
+  /// All outlive it. `table`: as of Router. `router`: of the connection, which also learns to which
+  /// ranges FLUSHALL and FLUSHDB write.
+  KeyWalk(NodeService& service, Table* const& table, Router& router, const resp::Session& session)
       : service_(service),
         table_(table),
         router_(router),
@@ -43,12 +43,12 @@ class KeyWalk {
   // Reads a page of live keys. Returns false, with request.error, if the store cannot.
   [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, ScanRequest scan,
                                                   ScanResult& page);
-  // Deletes keys, and waits until that is durable.
+  // Deletes keys, and waits until that is durable at the request's level.
   [[nodiscard]] boost::asio::awaitable<void> Remove(Request& request, const ScanResult& page);
 
   NodeService& service_;
   Table* const& table_;
-  const Router& router_;
+  Router& router_;
   const resp::Session& session_;
   Router remover_;  // of keys
   std::string replies_;

@@ -168,6 +168,33 @@ TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lag
   CHECK(nodes.Fault().empty());
 }
 
+TEST_CASE("FLUSHALL waits for its level, and WAIT counts the members that have done it",
+          "[node][members][levels][not_tsan]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
+  const std::string key = KeyOwnedBy(nodes, 0);
+  const auto fill = [&] {
+    RespClient writer(nodes.ports()[1]);
+    CHECK(writer.Do({"STOUT.LEVEL", "WRITE", "2"}) == "+OK");
+    CHECK(writer.Do({"SET", key, "1"}) == "+OK");
+  };
+  nodes.way_to(2).Behave({.refuse = true});  // its datalet gets nothing
+  nodes.way_to(2).Cut();
+  RespClient client(nodes.ports()[1]);
+  fill();
+  CHECK(client.Do({"FLUSHALL"}) == "+OK");
+  CHECK(client.Do({"WAIT", "2", "0"}) == ":2");
+  CHECK(client.Do({"WAIT", "3", "300"}) == ":2");
+  fill();
+  CHECK(client.Do({"STOUT.LEVEL", "WRITE", "all"}) == "+OK");
+  CHECK(client.Do({"FLUSHALL"}).starts_with("-UNKNOWN"));
+  nodes.way_to(2).Behave({});
+  REQUIRE(Eventually([&] { return client.Do({"WAIT", "3", "0"}) == ":3"; }));
+  fill();
+  CHECK(client.Do({"FLUSHALL"}) == "+OK");
+  CHECK(nodes.Fault().empty());
+}
+
 TEST_CASE("a causal read shows what its client has seen, and members answer it once they have that",
           "[node][members][levels][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
