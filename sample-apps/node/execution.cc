@@ -273,6 +273,7 @@ void Execution::RunQueued(Request& request) {
     const Entry& entry = held_.at(key);
     const bool exists = entry.value && !DecodeValue(*entry.value).expired(now_);
     if (watched == KeyState{entry.stamp, exists}) continue;
+    if (watched == kExpiredState && !exists) continue;
     request.aborted = true;
     revealed_.push_back(key);
   }

@@ -14,6 +14,8 @@ void KeyTurn::Run(const std::string* state) {
   if (state != nullptr && !dated.expired(now)) {
     value = dated.value;
     deadline = dated.deadline;
+  } else if (state != nullptr) {
+    stamp = kExpiredState.stamp;
   }
   const std::size_t begin = replies.size();
   try {

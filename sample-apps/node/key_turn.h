@@ -34,7 +34,7 @@ struct KeyTurn {
   /// Nullopt: the key does not exist, has expired, or the command is blind.
   std::optional<std::string_view> value{};
   std::int64_t deadline = kNoDeadline;  ///< of the value
-  Stamp stamp{};
+  Stamp stamp{};                        ///< of its state; if it has expired, that of kExpiredState
 
   bool changed = false;  ///< the key was changed
   ErrorCode failed{};    ///< the map refused the change

@@ -20,6 +20,10 @@ struct KeyState {
   friend bool operator==(const KeyState&, const KeyState&) = default;
 };
 
+/// The state of a key that had expired before WATCH. A sweep may delete the key, which is no
+/// change. No state in a store has this stamp.
+inline constexpr KeyState kExpiredState{.stamp = {.epoch = 0, .version = 1}, .exists = false};
+
 /// The transaction of a connection: what it queued since MULTI, and the keys that it watches.
 ///
 /// Owner: value of one connection.   Threads: one at a time.

@@ -43,6 +43,20 @@ TEST_CASE("a sweep deletes the keys that have expired, and no others", "[node][e
   CHECK(node.service.main.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
 }
 
+TEST_CASE("a sweep of a key that had expired before WATCH does not abort EXEC", "[node][expiry]") {
+  TimedWorld world;
+  const bool set_again = GENERATE(false, true);
+  CHECK(world.Do({"SET", "k", "v", "PX", "1"}) == "+OK");
+  world.now += 2;
+  CHECK(world.Do({"WATCH", "k"}) == "+OK");
+  world.node.SweepNow();
+  CHECK(world.store.Stored("k") == "(none)");
+  if (set_again) CHECK(world.Do({"SET", "k", "new"}) == "+OK");
+  CHECK(world.Do({"MULTI"}) == "+OK");
+  CHECK(world.Do({"PING"}) == "+QUEUED");
+  CHECK(world.Do({"EXEC"}) == (set_again ? "(nil)" : "[+PONG]"));
+}
+
 TEST_CASE("a sweep spares a key that is renewed while it reads the store", "[node][expiry]") {
   TimedWorld world;
   for (const char* const key : {"dated", "bare", "gone", "old"}) {
