@@ -344,6 +344,7 @@ void ReplicatedMap::State::Do(range::Open& open) {
                   .on_lost =
                       [this, m] {
                         lost_ |= MaskOf(m);
+                        Observe();  // at once: its interposer takes nothing any more
                         SchedulePump();
                       }},
       std::move(options));

@@ -25,11 +25,11 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
   const std::size_t bytes = value ? value->size() : 0;
   MemberMask refusing = 0;
   Errc why = Errc::kOk;
-  ForEachMember(set_.writers(), [&](MemberIndex m) {
+  ForEachMember(set_.writers() & ~set_.lost(), [&](MemberIndex m) {
     const Errc errc = interposer(m).Admits(key, bytes);
     if (errc == Errc::kOk) return;
     refusing |= MaskOf(m);
-    why = errc == Errc::kLost ? Errc::kTransient : errc;  // a lost member leaves soon
+    why = errc;
   });
   lagging_ |= refusing & ~set_.required();
   if (lagging_ != 0) Observe();  // the fill of a member that lags ends at once
@@ -39,9 +39,11 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     SchedulePump();
     return why;
   }
+  const MemberMask getting = (members != 0 ? members : set_.writers()) & ~set_.lost();
+  if (getting == 0) return Errc::kTransient;  // they all leave soon
   const auto version = clock_ ? clock_->Next() : set_.NextVersion();
   if (!version) return Errc::kTransient;
-  ForEachMember(members != 0 ? members : set_.writers(), [&](MemberIndex m) {
+  ForEachMember(getting, [&](MemberIndex m) {
     Require(interposer(m).MarkDirtyAs(key, bytes, *version).has_value(),
             "a member refuses a change that it admits");
   });

@@ -230,6 +230,12 @@ class ReplicaWorld {
     return *result;
   }
 
+  /// The member has lost its data: its next write, read or other call reports that.
+  void Lose(MemberIndex m) {
+    faulty_[m]->ScriptWrite(stout::Fault::kLost);
+    faulty_[m]->ScriptRead(stout::Fault::kLost);
+  }
+
   bool IsSettled(const ReplicatedMap& map) { return map.Stats().settled; }
   bool IsIn(MemberIndex m) const { return registry.record.members[m].in; }
 

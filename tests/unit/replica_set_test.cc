@@ -193,6 +193,39 @@ TEST_CASE("a barrier of one member ends with its answer or its leave", "[replica
   CHECK(set.TakeReplies() == Answers{{2, Errc::kClosed}});
 }
 
+TEST_CASE("answers wait until a member that lost its data is out", "[replicas]") {
+  ReplicaSet set = Three(2, {.min_in = 1, .ack = 1});
+  const bool strong = GENERATE(false, true);
+  set.SetStrong(strong);
+  set.Ask(1, {.members = 2});
+  set.OnReply(1, 1, Errc::kOk);
+  set.SetLost(1);
+  CHECK_FALSE(set.TakesWrites(2));
+  CHECK(set.ChooseReader(3, 1) == 0);
+  set.Ask(2, set.NeedOfWrite());
+  for (const ReplyId id : {1, 2}) set.OnReply(id, 1, Errc::kLost);
+  set.OnReply(1, 0, Errc::kOk);
+  set.OnReply(2, 1, Errc::kOk);  // late
+  CHECK(set.TakeReplies().empty());
+  set.SetState(1, State::kOut);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
+  set.OnReply(2, 0, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{2, Errc::kOk}});
+  set.SetState(1, State::kFilling);
+  CHECK(set.lost() == 0);
+}
+
+TEST_CASE("a member that lost its data as it entered has no earlier change", "[replicas]") {
+  ReplicaSet set = Three(1, {.min_in = 1, .ack = 1});
+  set.SetStrong(false);
+  set.Ask(1, set.NeedOfWrite());
+  set.SetState(1, State::kFilling);
+  set.SetState(1, State::kEntering);
+  set.SetLost(1);
+  set.SetState(1, State::kIn);
+  CHECK(set.TakeReplies().empty());
+}
+
 TEST_CASE("reads are answered while too few members are in for writes", "[replicas]") {
   ReplicaSet set = Three(1, {.min_in = 2, .ack = 1});
   set.Ask(1, set.NeedOfRead());

@@ -138,14 +138,29 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
       set(answer.have, true);
     }
   }
-  if (state == MemberState::kOut) queues_[member] = {};
+  if (state == MemberState::kOut) {
+    queues_[member] = {};
+    lost_ &= ~bit;
+  }
   ReleaseAll();
+}
+
+void ReplicaSet::SetLost(MemberIndex member) {
+  if (states_[member] == MemberState::kOut) return;
+  const MemberMask bit = MaskOf(member);
+  lost_ |= bit;
+  for (auto& entry : answers_) {
+    Answer& answer = entry.second;
+    answer.asked |= bit;  // otherwise invariant 2 would count it once it is in
+    answer.have &= ~bit;
+    answer.failed &= ~bit;
+  }
 }
 
 bool ReplicaSet::takes_writes() const { return TakesWrites(options_.min_in); }
 
 bool ReplicaSet::TakesWrites(std::uint32_t members) const {
-  return static_cast<std::uint32_t>(std::popcount(in_)) >= Number(members);
+  return static_cast<std::uint32_t>(std::popcount(in_ & ~lost_)) >= Number(members);
 }
 
 bool ReplicaSet::IsSettled(Stamp stamp) const {
@@ -178,10 +193,10 @@ std::uint32_t ReplicaSet::CountHave(const Answer& answer) const {
 
 void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {
   const auto found = answers_.find(id);
-  if (found == answers_.end() || errc == Errc::kClosed) return;
+  if (found == answers_.end() || errc == Errc::kClosed || errc == Errc::kLost) return;
   Answer& answer = found->second;
   const MemberMask bit = MaskOf(member);
-  if ((answer.asked & bit) == 0) return;
+  if ((answer.asked & ~lost_ & bit) == 0) return;
   if (errc == Errc::kOk) {
     answer.have |= bit;
   } else {
@@ -235,7 +250,9 @@ void ReplicaSet::FailAll(Errc errc) {
 MemberIndex ReplicaSet::ChooseReader(MemberMask clean, std::uint64_t random) const {
   std::size_t shortest = SIZE_MAX;
   MemberMask best = 0;
-  for (MemberMask left = in_ & clean; left != 0; left &= left - 1) {
+  const MemberMask choice = in_ & clean;
+  const MemberMask sound = choice & ~lost_;
+  for (MemberMask left = sound != 0 ? sound : choice; left != 0; left &= left - 1) {
     const Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
     const std::size_t length = queue.own + queue.theirs;
     if (length < shortest) best = 0;

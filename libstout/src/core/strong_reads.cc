@@ -35,7 +35,8 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   if (key == tokens_.end()) return;
   const auto found = entries_.find(key->second);
   Entry& entry = found->second;
-  if ((entry.wanted & MaskOf(member)) == 0 || errc == Errc::kClosed) return;
+  if ((entry.wanted & MaskOf(member)) == 0) return;
+  if (errc == Errc::kClosed || errc == Errc::kLost) return;  // OnMembersChanged asks again
   const bool may_lack = set_.shared() || (set_.sources() & MaskOf(member)) != 0;
   const bool damaged = may_lack && errc == Errc::kCorrupt;
   if (errc != Errc::kOk && !damaged) return End(found, errc, false);

@@ -81,6 +81,10 @@ class ReplicaSet {
   /// If the range is shared, the states of members stay as they are.
   void Adopt(const RangeRecord& record);
   void SetState(MemberIndex member, MemberState state);
+  /// Records that the member's store has lost its data. Until the member is out, it gets no change
+  /// and no read if another one is in. Answers that count it wait until it is out. Does nothing if
+  /// the member is out already.
+  void SetLost(MemberIndex member);
   /// Mode sc if true, ec otherwise.
   void SetStrong(bool strong) { strong_ = strong; }
 
@@ -91,6 +95,8 @@ class ReplicaSet {
   [[nodiscard]] MemberMask required() const { return required_; }
   /// The members that get every change.
   [[nodiscard]] MemberMask writers() const { return writers_; }
+  /// The members that have lost their data, and leave soon.
+  [[nodiscard]] MemberMask lost() const { return lost_; }
   /// The writers that no answer asks.
   [[nodiscard]] MemberMask lazy() const { return lazy_; }
   [[nodiscard]] bool strong() const { return strong_; }
@@ -143,8 +149,8 @@ class ReplicaSet {
   /// Registers an answer. Ids are unique and grow. Returns the members to ask, each of which must
   /// answer with OnReply.
   MemberMask Ask(ReplyId id, const Need& need);
-  /// The member has everything that the answer reveals (kOk), or will not have it. kClosed is
-  /// ignored: the engine of a member that left reports it.
+  /// The member has everything that the answer reveals (kOk), or will not have it. kClosed and
+  /// kLost are ignored: the engine of a member that has left, or leaves soon, reports them.
   void OnReply(ReplyId id, MemberIndex member, Errc errc);
   /// Forgets an answer whose client has given up. Returns the number of members that are in and
   /// have what it reveals.
@@ -196,6 +202,7 @@ class ReplicaSet {
   MemberMask writers_ = 0;
   MemberMask lazy_ = 0;
   MemberMask sources_ = 0;
+  MemberMask lost_ = 0;
   MemberMask awaited_ = 0;
   MemberMask local_ = 0;
   bool strong_ = true;

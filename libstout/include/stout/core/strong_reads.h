@@ -82,7 +82,8 @@ class StrongReads {
 
   /// Starts a read. Requires that the key is dirty at no member.
   void Read(KeyView key, FetchId id);
-  /// Takes a member's answer. `errc` is kClosed if the member's engine was closed.
+  /// Takes a member's answer. `errc` is kClosed if the member's engine was closed, and kLost if its
+  /// store has lost its data. Such an answer counts for nothing, because the member leaves.
   void OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state);
   /// Records that the key changes now, perhaps by a repair.
   void OnMarked(KeyView key);
