@@ -95,8 +95,11 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
   const bool typed = !options.type || resp::EqualIgnoringCase(*options.type, "string");
   std::vector<std::string_view> keys;
   for (const ScannedKey& key : page.keys) {
-    if (typed && (!options.match || resp::GlobMatch(*options.match, key.key)))
-      keys.push_back(key.key);
+    if (!typed || (options.match && !resp::GlobMatch(*options.match, key.key))) continue;
+    keys.push_back(key.key);
+    if (room_.Take(key.key.size())) continue;
+    request.error = kRepliesTooLarge;
+    co_return;
   }
   const std::uint64_t next = page.cursor.empty() ? 0 : table_->cursors.Keep({0, page.cursor});
   resp::ReplyWriter reply(replies_, session_.version);

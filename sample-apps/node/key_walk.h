@@ -22,14 +22,16 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class KeyWalk {
  public:
-  /// All outlive it. `table`: as of Router. `router`: of the connection, which also learns to which
-  /// ranges FLUSHALL and FLUSHDB write.
-  KeyWalk(NodeService& service, Table* const& table, Router& router, const resp::Session& session)
+  /// All outlive it. `table`, `room`: as of Router. `router`: of the connection, which also learns
+  /// to which ranges FLUSHALL and FLUSHDB write.
+  KeyWalk(NodeService& service, Table* const& table, Router& router, const resp::Session& session,
+          ReplyRoom& room)
       : service_(service),
         table_(table),
         router_(router),
         session_(session),
-        remover_(service, table, session) {}
+        room_(room),
+        remover_(service, table, session, room) {}
 
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
@@ -50,6 +52,7 @@ class KeyWalk {
   Table* const& table_;
   Router& router_;
   const resp::Session& session_;
+  ReplyRoom& room_;
   Router remover_;  // of keys
   std::string replies_;
 };

@@ -6,7 +6,8 @@
 
 namespace stout::node {
 
-/// Bytes that the replies to the commands of one batch may still take, over all ranges.
+/// Bytes that the replies to the commands of one batch of a connection may still take, whatever
+/// part of the node makes them.
 ///
 /// Threads: any.
 class ReplyRoom {

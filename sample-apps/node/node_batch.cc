@@ -52,16 +52,18 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
     : service_(service),
       session_(session),
       table_(&service.main),
-      router_(service, table_, session),
-      reader_(service, table_, router_.seen(), session),
+      router_(service, table_, session, reply_room_),
+      reader_(service, table_, router_.seen(), session, reply_room_),
       level_commands_(service, table_, router_.writes(), router_.seen(), session),
-      walk_(service, table_, router_, session),
-      search_(service, table_, session),
-      range_scan_(service, table_, session),
+      walk_(service, table_, router_, session, reply_room_),
+      search_(service, table_, session, reply_room_),
+      range_scan_(service, table_, session, reply_room_),
       datalet_(service, session),
       operations_(table_, session),
       tables_(service, table_, router_, session),
-      tenants_(service, session) {}
+      tenants_(service, session) {
+  Clear();
+}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -279,6 +281,7 @@ void NodeBatch::Clear() {
   requests_.clear();
   if (requests_.capacity() > kRequestsKept) requests_.shrink_to_fit();
   words_.Clear();
+  reply_room_.Reset(service_.limits.max_replies);
   router_.Clear();
   reader_.Clear();
   walk_.Clear();

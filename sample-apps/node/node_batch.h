@@ -10,6 +10,7 @@
 #include "node/key_walk.h"
 #include "node/level_commands.h"
 #include "node/levels.h"
+#include "node/limits.h"
 #include "node/node_service.h"
 #include "node/operation_commands.h"
 #include "node/range_scan.h"
@@ -72,6 +73,7 @@ class NodeBatch final : public resp::Batch {
   Epoch peer_epoch_ = 0;  // not 0: the client is a node
   std::vector<Request> requests_;
   resp::Words words_;  // of queued commands
+  ReplyRoom reply_room_;
   Router router_;
   RelaxedReader reader_;
   LevelCommands level_commands_;

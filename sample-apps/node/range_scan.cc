@@ -106,7 +106,12 @@ asio::awaitable<void> RangeScan::Run(Request& request) {
     next = co_await ReadOn(request, *std::move(next), scan.limit - taken, found);
     if (!request.error.empty()) co_return;
     while (taken < std::min(found.size(), scan.limit) && bytes < kMostBytes) {
-      bytes += found[taken].first.size() + found[taken].second.size();
+      const std::size_t size = found[taken].first.size() + found[taken].second.size();
+      if (!room_.Take(size)) {
+        request.error = kRepliesTooLarge;
+        co_return;
+      }
+      bytes += size;
       ++taken;
     }
     if (taken < found.size()) {
@@ -152,6 +157,7 @@ asio::awaitable<std::optional<std::string>> RangeScan::ReadOn(Request& request, 
     pages[i].tenant = request.tenant;
     ParsePage(pages[i]);
   }
+  page_room_.Reset(service_.limits.max_replies);
   co_await router_.Run(pages);
   router_.Clear();
   // Behind the end of the shortest page, keys of its range may be missing.

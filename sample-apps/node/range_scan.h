@@ -27,9 +27,14 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class RangeScan {
  public:
-  /// All outlive it. `table`: as of Router.
-  RangeScan(NodeService& service, Table* const& table, const resp::Session& session)
-      : service_(service), table_(table), session_(session), router_(service, table, session) {}
+  /// All outlive it. `table`, `room`: as of Router.
+  RangeScan(NodeService& service, Table* const& table, const resp::Session& session,
+            ReplyRoom& room)
+      : service_(service),
+        table_(table),
+        session_(session),
+        room_(room),
+        router_(service, table, session, page_room_) {}
 
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
@@ -52,6 +57,8 @@ class RangeScan {
   NodeService& service_;
   Table* const& table_;
   const resp::Session& session_;
+  ReplyRoom& room_;
+  ReplyRoom page_room_;  // for the pages of one round, which the reply need not have
   Router router_;
   std::string replies_;
 };

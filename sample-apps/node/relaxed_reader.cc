@@ -91,9 +91,7 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
       source.question = nullptr;
     }
   }
-  ReplyRoom room;
-  room.Reset(service_.limits.max_replies);
-  const Limits limits{service_.limits.commands.max_bulk, room};
+  const Limits limits{service_.limits.commands.max_bulk, room_};
   for (Request& request : requests) Answer(request, sources, asked, limits);
 }
 

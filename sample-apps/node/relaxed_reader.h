@@ -26,10 +26,15 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class RelaxedReader {
  public:
-  /// All outlive it. `table`: as of Router. `seen`: by the connection.
+  /// All outlive it. `table`, `room`: as of Router. `seen`: by the connection.
   RelaxedReader(NodeService& service, Table* const& table, internal::CausalToken& seen,
-                const resp::Session& session)
-      : service_(service), table_(table), seen_(seen), session_(session), reads_(session.id) {}
+                const resp::Session& session, ReplyRoom& room)
+      : service_(service),
+        table_(table),
+        seen_(seen),
+        session_(session),
+        room_(room),
+        reads_(session.id) {}
 
   /// Returns true if a member may answer the command, which is on keys.
   [[nodiscard]] static bool Suits(const Request& request);
@@ -61,6 +66,7 @@ class RelaxedReader {
   Table* const& table_;
   internal::CausalToken& seen_;
   const resp::Session& session_;
+  ReplyRoom& room_;
   const Table* read_ = nullptr;  // the table of reads_
   internal::RelaxedReads reads_;
   std::string replies_;

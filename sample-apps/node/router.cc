@@ -95,8 +95,9 @@ std::int64_t ToInteger(std::string_view reply) {
 
 }  // namespace
 
-Router::Router(NodeService& service, Table* const& table, const resp::Session& session)
-    : service_(service), table_(table), session_(session) {}
+Router::Router(NodeService& service, Table* const& table, const resp::Session& session,
+               ReplyRoom& room)
+    : service_(service), table_(table), session_(session), room_(room) {}
 
 Router::~Router() = default;
 
@@ -240,7 +241,6 @@ asio::awaitable<void> Router::Run(std::span<Request> requests) {
   for (std::size_t i = 0; i < used_; ++i) {
     if (!groups_[i]->left.empty()) groups.push_back(groups_[i].get());
   }
-  reply_room_.Reset(service_.limits.max_replies);
   if (groups.size() == 1) {
     co_await RunGroup(*groups.front());
   } else if (!groups.empty()) {
@@ -307,7 +307,7 @@ asio::awaitable<void> Router::RunHere(Group& group) {
               if (served && (group.epoch == 0 || group.epoch == served->epoch)) {
                 owner = served->epoch;
                 group.execution.emplace(served, group.left,
-                                        Limits{service_.limits.commands.max_bulk, reply_room_},
+                                        Limits{service_.limits.commands.max_bulk, room_},
                                         table_->deadlines, session_.version, group.replies);
                 return group.execution->Start(std::move(done));
               }
@@ -369,7 +369,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     Reset(request);
     if (answered) {
       const auto [place, level] = places[i];
-      TakeReply(request, outcome.replies[place], session_.version, reply_room_, group.replies);
+      TakeReply(request, outcome.replies[place], session_.version, room_, group.replies);
       if (outcome.replies[level].error() && !request.reads_only() && request.error.empty())
         request.error =
             "UNKNOWN whether it is durable at this level: " + outcome.replies[level].text;

@@ -34,8 +34,9 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class Router {
  public:
-  /// All outlive it. `table`: of the connection, which may change between two runs.
-  Router(NodeService& service, Table* const& table, const resp::Session& session);
+  /// All outlive it. `table`: of the connection, which may change between two runs. `room`: for the
+  /// values in replies.
+  Router(NodeService& service, Table* const& table, const resp::Session& session, ReplyRoom& room);
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
   ~Router();
@@ -86,10 +87,10 @@ class Router {
   NodeService& service_;
   Table* const& table_;
   const resp::Session& session_;
+  ReplyRoom& room_;
   bool redirects_ = false;
   std::map<RangeId, Epoch> writes_;
   internal::CausalToken seen_;
-  ReplyRoom reply_room_;
   std::vector<std::unique_ptr<Group>> groups_;  // the first `used_` are those of this batch
   std::size_t used_ = 0;
   boost::unordered_flat_map<std::pair<RangeId, Epoch>, std::size_t> by_range_;  // in groups_

@@ -258,8 +258,9 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request) {
 
 asio::awaitable<void> TableCommands::Empty(Table& table) {
   Table* const dropped = &table;
-  Router router(service_, dropped, session_);
-  KeyWalk walk(service_, dropped, router, session_);
+  ReplyRoom room;  // its commands reply with no value
+  Router router(service_, dropped, session_, room);
+  KeyWalk walk(service_, dropped, router, session_, room);
   const std::array<std::string_view, 1> words = {"flushall"};
   Request flush;
   flush.command = service_.commands.Find("flushall");

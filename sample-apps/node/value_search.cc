@@ -150,12 +150,13 @@ asio::awaitable<void> ValueSearch::ReadAttribute(Request& request, const Schema&
   get.arguments = words;
   get.tenant = request.tenant;
   get.levels = request.levels;
+  value_room_.Reset(service_.limits.max_replies);
   co_await reader_.Run({&get, 1});
   request.error = std::move(get.error);
   if (request.error.empty()) {
     const auto value = ValueIn(get.reply());
     const auto part = value ? schema.Attribute(*value, *attribute) : std::nullopt;
-    if (part && !HasRoom(part->size())) {
+    if (part && !room_.Take(part->size())) {
       request.error = kRepliesTooLarge;
     } else {
       resp::ReplyWriter reply(replies_, session_.version);
@@ -192,16 +193,12 @@ asio::awaitable<void> ValueSearch::Search(Request& request, const Schema& schema
   }
   std::size_t bytes = 0;
   for (const std::string& key : found.keys) bytes += kKeyRoom + key.size();
-  if (!HasRoom(bytes)) {
+  if (!room_.Take(bytes)) {
     request.error = kRepliesTooLarge;
     co_return;
   }
   reply.ArrayHeader(found.keys.size());
   for (const std::string& key : found.keys) reply.BulkString(key);
-}
-
-bool ValueSearch::HasRoom(std::size_t bytes) const {
-  return replies_.size() + bytes <= service_.limits.max_replies;
 }
 
 // The limit of a store counts keys that are left out here, and by MemberScan.

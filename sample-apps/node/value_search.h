@@ -26,9 +26,14 @@ namespace stout::node {
 /// Owner: its connection.   Threads: the connection's.
 class ValueSearch {
  public:
-  /// All outlive it. `table`: as of Router.
-  ValueSearch(NodeService& service, Table* const& table, const resp::Session& session)
-      : service_(service), table_(table), session_(session), reader_(service, table, session) {}
+  /// All outlive it. `table`, `room`: as of Router.
+  ValueSearch(NodeService& service, Table* const& table, const resp::Session& session,
+              ReplyRoom& room)
+      : service_(service),
+        table_(table),
+        session_(session),
+        room_(room),
+        reader_(service, table, session, value_room_) {}
 
   /// Carries out the command. Its reply is valid until Clear(). All earlier commands of the
   /// connection have been carried out.
@@ -41,8 +46,6 @@ class ValueSearch {
   void ShowSchema(const Schema& schema);
   [[nodiscard]] boost::asio::awaitable<void> ReadAttribute(Request& request, const Schema& schema);
   [[nodiscard]] boost::asio::awaitable<void> Search(Request& request, const Schema& schema);
-  // Returns true if there is room for a reply of this size.
-  [[nodiscard]] bool HasRoom(std::size_t bytes) const;
   // Finds keys until there are `wanted`. Returns nothing, with request.error, if it cannot.
   [[nodiscard]] boost::asio::awaitable<SearchResult> Find(Request& request, SearchRequest search,
                                                           const resp::SearchOptions& options,
@@ -51,7 +54,9 @@ class ValueSearch {
   NodeService& service_;
   Table* const& table_;
   const resp::Session& session_;
-  Router reader_;  // of keys
+  ReplyRoom& room_;
+  ReplyRoom value_room_;  // for a value of which the reply has a part
+  Router reader_;         // of keys
   std::string replies_;
 };
 

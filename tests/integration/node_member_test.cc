@@ -150,6 +150,32 @@ TEST_CASE("the values of one range may take all the room for replies", "[node][m
   CHECK(client.Do(get).starts_with("-ERR the replies are larger than --max-replies"));
 }
 
+TEST_CASE("all replies of one batch share the room for replies", "[node][members][not_tsan]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--max-value",
+                                   "1MiB", "--max-replies", "10MiB"});
+  test::RespClient client(node.port());
+  const std::string key(700'000, 'k');
+  REQUIRE(client.Do({"SET", key, std::string(700'000, 'x')}) == "+OK");
+  REQUIRE(client.Do({"SET", "k", std::string(700'000, 'x')}) == "+OK");
+  const std::vector<std::string> read = GENERATE_COPY(
+      std::vector<std::string>{"MGET", "k", "k"}, std::vector<std::string>{"SCAN", "0"},
+      std::vector<std::string>{"STOUT.RANGE", "", "", "VALUES"});
+  for (int i = 0; i < 20; ++i) {
+    client.Queue(read);
+    client.Queue({"WAIT", "0", "0"});  // so that the reads are carried out one after the other
+  }
+  client.Send("");
+  int refused = 0;
+  for (int i = 0; i < 20; ++i) {
+    const std::string reply = client.Receive();
+    refused += reply.starts_with("-ERR the replies are larger than --max-replies") ? 1 : 0;
+    CHECK((refused > 0 || reply.starts_with("[")));
+    CHECK(client.Receive() == ":1");
+  }
+  CHECK(refused > 0);
+  CHECK(client.Do({"GET", "none"}) == "(nil)");
+}
+
 TEST_CASE("the name of a datalet stands for one store", "[node][members]") {
   const test::NodeServer node(
       "", {"--join", "in-process:", "--datalet", "memory:", "--datalet-id", "own"});
