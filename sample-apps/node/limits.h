@@ -13,8 +13,11 @@ namespace stout::node {
 class ReplyRoom {
  public:
   void Reset(std::size_t bytes) { left_ = bytes; }
-  /// Returns false, and takes nothing, if fewer bytes are left.
+  /// Takes room for a string of this size and what is around it in a reply. Returns false, and
+  /// takes nothing, if less is left.
   [[nodiscard]] bool Take(std::size_t bytes) {
+    constexpr std::size_t kAround = 32;  // "$", the size, and the ends of two lines: at most 25
+    bytes += kAround;
     std::size_t left = left_;
     while (left >= bytes) {
       if (left_.compare_exchange_weak(left, left - bytes)) return true;

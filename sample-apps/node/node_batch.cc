@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/use_awaitable.hpp>
 #include <span>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +43,11 @@ std::size_t LengthOfRun(std::span<const Request> requests) {
            (runner == Runner::kDatalet && request.command != first.command);
   });
   return static_cast<std::size_t>(other - requests.begin());
+}
+
+bool ReadsOnly(const Request& request) {
+  return request.command != nullptr && request.command->id != CommandId::kExec &&
+         (request.command->run != nullptr || request.reads_only());
 }
 
 }  // namespace
@@ -358,10 +362,11 @@ void NodeBatch::Watch(Request& request) {
 }
 
 void NodeBatch::Join(std::string& out) {
-  for (Request& request : requests_) Reply(request, out);
+  const std::size_t most = out.size() + service_.limits.max_replies;
+  for (Request& request : requests_) Reply(request, most, out);
 }
 
-void NodeBatch::Reply(Request& request, std::string& out) {
+void NodeBatch::Reply(Request& request, std::size_t most, std::string& out) {
   const std::size_t begin = out.size();
   resp::ReplyWriter reply(out, session_.version);
   if (!request.error.empty()) {
@@ -371,7 +376,7 @@ void NodeBatch::Reply(Request& request, std::string& out) {
   } else if (request.command->id == CommandId::kExec) {
     if (request.aborted) return reply.NullArray();
     reply.ArrayHeader(request.queued.size());
-    for (Request& queued : request.queued) Reply(queued, out);
+    for (Request& queued : request.queued) Reply(queued, most, out);
   } else if (request.command->id == CommandId::kStoutPage) {
     RangeScan::ReplyPage(request, reply);
   } else if (request.command->run != nullptr) {
@@ -379,8 +384,11 @@ void NodeBatch::Reply(Request& request, std::string& out) {
   } else {
     out += request.reply();
   }
-  if (out.size() > service_.limits.max_replies)
-    throw std::length_error("its replies are larger than --max-replies");
+  // The reply to a change must not say that it failed. Its values have taken room.
+  if (out.size() > most && out.size() - begin > kRepliesTooLarge.size() && ReadsOnly(request)) {
+    out.resize(begin);
+    reply.Error(kRepliesTooLarge);
+  }
   request.failed = begin < out.size() && out[begin] == '-';
   if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));
 }

@@ -62,7 +62,8 @@ class NodeBatch final : public resp::Batch {
   [[nodiscard]] boost::asio::awaitable<void> RunAlike(std::span<Request> requests);
   void Watch(Request& request);
   void Join(std::string& out);
-  void Reply(Request& request, std::string& out);
+  // `most`: the size of `out` that only replies to changes may exceed.
+  void Reply(Request& request, std::size_t most, std::string& out);
 
   NodeService& service_;
   resp::Session& session_;

@@ -106,12 +106,12 @@ asio::awaitable<void> RangeScan::Run(Request& request) {
     next = co_await ReadOn(request, *std::move(next), scan.limit - taken, found);
     if (!request.error.empty()) co_return;
     while (taken < std::min(found.size(), scan.limit) && bytes < kMostBytes) {
-      const std::size_t size = found[taken].first.size() + found[taken].second.size();
-      if (!room_.Take(size)) {
+      const auto& [key, value] = found[taken];
+      if (!room_.Take(key.size()) || (request.values && !room_.Take(value.size()))) {
         request.error = kRepliesTooLarge;
         co_return;
       }
-      bytes += size;
+      bytes += key.size() + value.size();
       ++taken;
     }
     if (taken < found.size()) {

@@ -176,6 +176,25 @@ TEST_CASE("all replies of one batch share the room for replies", "[node][members
   CHECK(client.Do({"GET", "none"}) == "(nil)");
 }
 
+TEST_CASE("a large read of a batch fails no change of it", "[node]") {
+  const test::NodeServer node("memory:", {"--max-value", "64", "--max-replies", "4096"});
+  test::RespClient client(node.port());
+  REQUIRE(client.Do({"SET", "k", "v"}) == "+OK");
+  std::vector<std::string> get(100, "k");
+  get.insert(get.begin(), "MGET");
+  for (int i = 0; i < 10; ++i) {
+    client.Queue(get);
+    client.Queue({"SET", "n", std::to_string(i)});
+  }
+  client.Send("");
+  for (int i = 0; i < 10; ++i) {
+    const std::string reply = client.Receive();
+    CHECK((reply.starts_with("[$v, ") || reply.starts_with("-ERR the replies are larger")));
+    CHECK(client.Receive() == "+OK");
+  }
+  CHECK(client.Do({"GET", "n"}) == "$9");
+}
+
 TEST_CASE("the name of a datalet stands for one store", "[node][members]") {
   const test::NodeServer node(
       "", {"--join", "in-process:", "--datalet", "memory:", "--datalet-id", "own"});
