@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,16 +31,16 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Reads what shows that a member was filled. No thread that serves clients waits for the store.
+// Reads what shows that a member was filled. The store may need the batch longer than this
+// connection lives.
 asio::awaitable<ReadResult> ReadIdentity(Cluster& cluster, RangeId range, Store& store) {
+  auto batch = std::make_unique<ReadBatch>(ReadBatch{
+      .id = 1, .lane = 0, .keys = {internal::IdentityKeyOf(cluster.members->ScopeOf(range))}});
   co_return co_await Initiate<void(ReadResult)>(
       [&](UniqueFunction<void(ReadResult)> done) {
-        asio::post(cluster.blocking,
-                   [key = internal::IdentityKeyOf(cluster.members->ScopeOf(range)), &store,
-                    done = std::move(done)]() mutable {
-                     const ReadBatch read{.id = 1, .lane = 0, .keys = {key}};
-                     done(store.AsyncRead(read, asio::use_future).get());
-                   });
+        const ReadBatch& read = *batch;
+        store.Read(read, [batch = std::move(batch), done = std::move(done)](
+                             ReadResult result) mutable { done(std::move(result)); });
       },
       asio::use_awaitable);
 }
