@@ -13,6 +13,7 @@
 #include "resp/server/ascii.h"
 #include "resp/server/info_text.h"
 #include "resp/store/store_commands.h"
+#include "stout/adapters/datalet_keys.h"
 
 namespace stout::node {
 
@@ -69,7 +70,8 @@ bool NodeService::IsOfServers(std::string_view command) const {
 resp::CommandLimits NodeService::InputLimits() const {
   resp::CommandLimits commands = limits.commands;
   if (datalet != nullptr) {
-    commands.max_bulk = std::min(commands.max_bulk + kValueHeader, resp::CommandLimits::kMostBulk);
+    constexpr std::size_t kBeyond = std::max(kValueHeader, internal::kMaxTablePrefix);
+    commands.max_bulk = std::min(commands.max_bulk + kBeyond, resp::CommandLimits::kMostBulk);
   }
   return commands;
 }

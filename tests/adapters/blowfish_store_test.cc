@@ -477,6 +477,11 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: a value of --max-value is written, a l
   CHECK(ReadOne(*store, "a") == Found("v", {1, 1}));
   CHECK(ReadOne(*store, "b") == Found("v", {1, 1}));
   CHECK(WriteNow(*store, Batch(1, {Put(key, "v", 3)})) == kDone);
+  const StoredState refused{.errc = Errc::kRefused};
+  const std::string long_key(most + 1, 'k');
+  CHECK((ReadNow(*store, {long_key}) == ReadResult{Errc::kOk, {refused}}));
+  CHECK((ReadNow(*store, {"a", long_key, "none"}) ==
+         ReadResult{Errc::kOk, {Found("v", {1, 1}), refused, {}}}));
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a call that needs a damaged shard is kCorrupt, as logged",

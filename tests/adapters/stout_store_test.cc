@@ -21,6 +21,7 @@
 #include "node/value_format.h"
 #include "remote_store_fixture.h"
 #include "scripted_resp_server.h"
+#include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/tenants.h"
 #include "tests/support/catch.h"
@@ -69,7 +70,7 @@ TEST_CASE_METHOD(ServedTest, "stout: the traits are those of the datalet, and a 
   CHECK(traits.partitions == 1);
   CHECK(traits.max_batch_items == 77);
   CHECK(traits.max_batch_bytes ==
-        (std::size_t{64} << 20) + (std::size_t{64} << 10) + node::kValueHeader);
+        (std::size_t{64} << 20) + (std::size_t{64} << 10) + internal::kMaxTablePrefix);
 }
 
 TEST_CASE_METHOD(ServedTest, "stout: a datalet that is durable shows it", "[stout]") {
@@ -276,7 +277,11 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   const auto store = OpenUrl(node.Url({}, "timeout=60s"));
   const StoreTraits& traits = store->traits();
   CHECK(traits.max_batch_bytes > kMiB);
-  const std::string value(kMiB + node::kValueHeader, 'v');  // of a client's largest one
+  // Of a client's largest key and value.
+  const std::string key = internal::TablePrefixOf("t18446744073709551615") + std::string(kMiB, 'k');
+  CHECK(key.size() == kMiB + internal::kMaxTablePrefix);
+  CHECK(ReadOne(*store, key) == StoredState());
+  const std::string value(key.size(), 'v');
   CHECK(WriteNow(*store, Batch(1, {Put("k", value, 1)})) == kDurable);
   CHECK((ReadOne(*store, "k") == Found(value, {1, 1})));  // which is not to be printed
   CHECK((WriteNow(*store, Batch(1, {Put("k", value + "v", 2), Put("l", "v", 2)})) ==

@@ -254,10 +254,18 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
   const auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
   if (call->AnswerIfLost()) return;
   Split by_shard = client::SplitByShard(batch.keys, traits_.partitions);
+  std::vector<std::uint32_t> large;  // the server would close the connection for these keys, too
+  if (client::SetLargeApart(batch.keys, max_value_, &by_shard)) {
+    large = std::move(by_shard.items.back());
+    by_shard.items.pop_back();
+  }
   const std::vector<std::string> tenants = engine_->SplitByTenant(batch, &by_shard);
+  const ReadResult refused{.states =
+                               std::vector(large.size(), StoredState{.errc = Errc::kRefused})};
+  if (!large.empty()) by_shard.items.push_back(std::move(large));
   const auto split = std::make_shared<const Split>(std::move(by_shard));
   const auto parts = std::make_shared<internal::Parts<ReadResult>>(
-      split->shards.size(), [call, split, keys = batch.keys.size()](std::vector<ReadResult> parts) {
+      split->items.size(), [call, split, keys = batch.keys.size()](std::vector<ReadResult> parts) {
         call->Answer(CombineReads(std::move(parts), *split, keys));
       });
   for (std::size_t p = 0; p < split->shards.size(); ++p) {
@@ -271,6 +279,7 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
             Connection& connection) { return ReadAll(connection, keys, shard, tenant); },
         [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
   }
+  if (!refused.states.empty()) parts->Answer(split->shards.size(), refused);
 }
 
 void BlowfishStore::Obey(std::shared_ptr<const Tenants> tenants) {

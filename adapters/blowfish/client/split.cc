@@ -12,6 +12,11 @@ namespace {
 const std::string& KeyOf(const WriteItem& item) { return item.key; }
 const std::string& KeyOf(const std::string& key) { return key; }
 
+std::size_t LargestPartOf(const WriteItem& item) {
+  return std::max(item.key.size(), item.value.size());
+}
+std::size_t LargestPartOf(const std::string& key) { return key.size(); }
+
 template <typename T>
 Split SplitAll(std::span<const T> all, LaneId shards) {
   std::vector<std::pair<LaneId, std::uint32_t>> places;
@@ -29,6 +34,25 @@ Split SplitAll(std::span<const T> all, LaneId shards) {
     split.items.back().push_back(item);
   }
   return split;
+}
+
+template <typename T>
+bool SetApart(std::span<const T> all, std::size_t most, Split* split) {
+  const auto is_large = [&](std::uint32_t i) { return LargestPartOf(all[i]) > most; };
+  std::vector<std::uint32_t> large;
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (is_large(i)) large.push_back(i);
+  }
+  if (large.empty()) return false;
+  for (std::size_t p = split->shards.size(); p-- > 0;) {
+    std::erase_if(split->items[p], is_large);
+    if (!split->items[p].empty()) continue;
+    const auto at = static_cast<std::ptrdiff_t>(p);
+    split->shards.erase(split->shards.begin() + at);
+    split->items.erase(split->items.begin() + at);
+  }
+  split->items.push_back(std::move(large));
+  return true;
 }
 
 }  // namespace
@@ -59,23 +83,11 @@ std::vector<TenantId> SplitByTenant(std::span<const TenantId> tenants, Split* sp
 }
 
 bool SetLargeApart(std::span<const WriteItem> items, std::size_t most, Split* split) {
-  const auto is_large = [&](std::uint32_t item) {
-    return items[item].key.size() > most || items[item].value.size() > most;
-  };
-  std::vector<std::uint32_t> large;
-  for (std::uint32_t i = 0; i < items.size(); ++i) {
-    if (is_large(i)) large.push_back(i);
-  }
-  if (large.empty()) return false;
-  for (std::size_t p = split->shards.size(); p-- > 0;) {
-    std::erase_if(split->items[p], is_large);
-    if (!split->items[p].empty()) continue;
-    const auto at = static_cast<std::ptrdiff_t>(p);
-    split->shards.erase(split->shards.begin() + at);
-    split->items.erase(split->items.begin() + at);
-  }
-  split->items.push_back(std::move(large));
-  return true;
+  return SetApart(items, most, split);
+}
+
+bool SetLargeApart(std::span<const std::string> keys, std::size_t most, Split* split) {
+  return SetApart(keys, most, split);
 }
 
 }  // namespace stout::blowfish::client

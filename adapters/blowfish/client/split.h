@@ -28,5 +28,6 @@ std::vector<TenantId> SplitByTenant(std::span<const TenantId> tenants, Split* sp
 // Moves the items whose key or value has more than `most` bytes into one more element of
 // `split->items`, behind those of shards. Returns false if there are none.
 [[nodiscard]] bool SetLargeApart(std::span<const WriteItem> items, std::size_t most, Split* split);
+[[nodiscard]] bool SetLargeApart(std::span<const std::string> keys, std::size_t most, Split* split);
 
 }  // namespace stout::blowfish::client

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,9 @@ inline constexpr KeyView kDataKey = "stout:data";
 [[nodiscard]] inline std::string TablePrefixOf(std::string_view id) {
   return std::string(kInternalKeys) + std::string(id) + '!';
 }
+/// The bytes that a table's prefix may have: the number has up to 20 digits.
+inline constexpr std::size_t kMaxTablePrefix = kInternalKeys.size() + 1 + 20 + 1;
+
 [[nodiscard]] inline bool IsOfTable(KeyView key) {
   const std::size_t digits = kInternalKeys.size() + 1;
   if (!key.starts_with("stout:t")) return false;
