@@ -157,6 +157,26 @@ TEST_CASE_METHOD(ScriptedClusterTest,
   }));
 }
 
+// While a lost connection is not made anew, a question for the map fails at once.
+TEST_CASE_METHOD(ScriptedClusterTest,
+                 "redis cluster: after an outage of all nodes, the map is asked for again") {
+  const auto store = Open();
+  REQUIRE(WriteNow(*store, kBatch) == WriteResult{});
+  const std::size_t before = connections();
+  nodes_[0].Follow(
+      [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{.close = true}; });
+  CHECK(Eventually([&] {
+    (void)WriteNow(*store, kBatch);
+    return connections() >= before + 4;
+  }));
+  Follow({.write = "-CLUSTERDOWN The cluster is down\r\n"});
+  const std::size_t asked = MapsAskedFor();
+  CHECK(Eventually([&] {
+    (void)WriteNow(*store, kBatch);
+    return MapsAskedFor() >= asked + 2;
+  }));
+}
+
 // A fence of the scope "s" that all slots have had, in three ranges of two masters.
 class RepeatedFenceTest : public ScriptedClusterTest {
  protected:

@@ -99,19 +99,19 @@ asio::awaitable<void> Topology::SearchMap() {
   const auto search = std::make_shared<Search>();
   Gathering gathering(strand_);
   for (const auto& node : WhomToAsk()) {
+    auto ticket = std::make_shared<Gathering::Ticket>(gathering.Add());
+    node->being_asked = ticket;
     // It may still be at it when another has answered. Weak while it waits: the node owns the pool,
-    // and an executor that is stopped first would leave a cycle.
-    node->being_asked =
-        node->server.Submit(Server::Kind::kRead,
-                            [weak = std::weak_ptr(node), search,
-                             ticket = gathering.Add()](Connection* with) -> asio::awaitable<void> {
-                              const auto node = weak.lock();
-                              if (node == nullptr) co_return;
-                              std::optional<SlotMap> map;
-                              if (with != nullptr) map = co_await Ask(*with, node->address);
-                              node->being_asked = false;
-                              if (map) search->found = std::move(map);
-                            });
+    // and an executor that is stopped first would leave a cycle. If too many calls wait already,
+    // the job is destroyed with its ticket.
+    (void)node->server.Submit(Server::Kind::kRead,
+                              [weak = std::weak_ptr(node), search, ticket = std::move(ticket)](
+                                  Connection* with) -> asio::awaitable<void> {
+                                const auto node = weak.lock();
+                                if (node == nullptr || with == nullptr) co_return;
+                                std::optional<SlotMap> map = co_await Ask(*with, node->address);
+                                if (map) search->found = std::move(map);
+                              });
   }
   co_await gathering.WaitUnless([&search] { return search->found.has_value(); });
   if (closed_) co_return;
@@ -141,7 +141,7 @@ std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
   std::vector<std::shared_ptr<Node>> nodes;
   for (const RedisAddress& address : addresses) {
     const auto node = NodeAt(address);
-    if (node->being_asked) continue;  // for longer than the others: it is away
+    if (!node->being_asked.expired()) continue;  // for longer than the others: it is away
     if (nodes.size() < kAskAtOnce) nodes.push_back(node);
   }
   return nodes;

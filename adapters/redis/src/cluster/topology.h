@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "cluster/gathering.h"
 #include "cluster/redirection.h"
 #include "cluster/slot_map.h"
 #include "connection.h"
@@ -57,7 +58,7 @@ class Topology : public std::enable_shared_from_this<Topology> {
   struct Node {
     RedisAddress address;
     Server server;
-    bool being_asked = false;  // For the map.
+    std::weak_ptr<Gathering::Ticket> being_asked{};  // for the map, until the job is destroyed
   };
   struct Search;
 
