@@ -177,6 +177,46 @@ TEST_CASE_METHOD(ScriptedClusterTest,
   }));
 }
 
+// One master and its replica, set up to lose nothing. Other nodes may be away.
+class AwayReplicaTest : public ScriptedClusterTest {
+ protected:
+  [[nodiscard]] bool IsDurable(int wait, const std::string& away) {
+    const auto port = [&](std::size_t node) { return std::to_string(nodes_[node].port()); };
+    const std::string nodes = "m 127.0.0.1:" + port(0) +
+                              "@1 myself,master - 0 0 1 connected 0-16383\nr 127.0.0.1:" + port(1) +
+                              "@1 slave m 0 0 1 connected\n" + away;
+    return IsDurableBy(wait, Bulk(nodes));
+  }
+  // `nodes`: the answer to CLUSTER NODES.
+  [[nodiscard]] bool IsDurableBy(int wait, const std::string& nodes) {
+    const auto address = [&](std::size_t node) {
+      return "*2\r\n" + Bulk("127.0.0.1") + ":" + std::to_string(nodes_[node].port()) + "\r\n";
+    };
+    Follow({.slots = "*1\r\n*4\r\n:0\r\n:16383\r\n" + address(0) + address(1),
+            .nodes = nodes,
+            .settings = {{"appendonly", "yes"},
+                         {"appendfsync", "always"},
+                         {"no-appendfsync-on-rewrite", "no"}}});
+    const std::string url = "redis-cluster://127.0.0.1:" + std::to_string(nodes_[0].port());
+    return OpenUrl(url + "?wait=" + std::to_string(wait))->traits().durable;
+  }
+};
+
+TEST_CASE_METHOD(AwayReplicaTest,
+                 "redis cluster: a node that is away and may be a replica later is not durable") {
+  CHECK(IsDurable(1, ""));
+  CHECK_FALSE(IsDurable(0, ""));
+  // A second replica, which CLUSTER SLOTS omits.
+  CHECK_FALSE(IsDurable(1, "f 127.0.0.1:1@1 slave,fail m 0 0 1 disconnected\n"));
+  CHECK_FALSE(IsDurable(1, "f 127.0.0.1:1@1 slave m 0 0 1 connected\n"));  // it has no data yet
+  // It is covered, but how it is set up is not known.
+  CHECK_FALSE(IsDurable(2, "f 127.0.0.1:1@1 slave,fail m 0 0 1 disconnected\n"));
+  // A former master, which comes back as a replica.
+  CHECK_FALSE(IsDurable(1, "f :0@0 master,fail,noaddr - 0 0 1 disconnected\n"));
+  CHECK(IsDurable(1, "f 127.0.0.1:1@1 master - 0 0 1 connected\n"));  // it has no slots yet
+  CHECK_FALSE(IsDurableBy(1, "-NOPERM no\r\n"));
+}
+
 // A fence of the scope "s" that all slots have had, in three ranges of two masters.
 class RepeatedFenceTest : public ScriptedClusterTest {
  protected:

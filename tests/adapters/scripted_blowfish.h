@@ -13,10 +13,6 @@ inline constexpr std::string_view kOk = "*2\r\n:0\r\n+OK\r\n";
 /// To SCHEMA.
 inline const ScriptedRespServer::Answer kCannotSearch{"-ERR unknown command 'SCHEMA'\r\n"};
 
-inline std::string Bulk(const std::string& bytes) {
-  return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
-}
-
 /// To STOUT.SHARDS, as a server of RESP2 has it.
 inline std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1) {
   const auto field = [](const std::string& name, int value) {

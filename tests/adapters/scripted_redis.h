@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,8 @@ struct RedisAnswers {
   std::string mset = "+OK\r\n";
   std::string wait = ":1\r\n";
   std::string slots = "-ERR This instance has cluster support disabled\r\n";
+  std::string nodes = slots;
+  std::map<std::string, std::string> settings{};
 };
 
 inline bool IsFence(const ScriptedRespServer::Command& command) {
@@ -37,8 +40,12 @@ inline ScriptedRespServer::Script RedisScript(RedisAnswers answers) {
     if (name == "WAIT") return Answer{answers.wait};
     if (name == "DEL") return Answer{":0\r\n"};
     if (name == "INFO") return Answer{"$16\r\n#\r\nrole:master\r\n\r\n"};
-    if (name == "CONFIG") return Answer{"*0\r\n"};
-    if (name == "CLUSTER") return Answer{answers.slots};
+    if (name == "CONFIG") {
+      const auto setting = answers.settings.find(command[2]);
+      if (setting == answers.settings.end()) return Answer{"*0\r\n"};
+      return Answer{"*2\r\n" + Bulk(setting->first) + Bulk(setting->second)};
+    }
+    if (name == "CLUSTER") return Answer{command[1] == "NODES" ? answers.nodes : answers.slots};
     return Answer{"+OK\r\n"};
   };
 }

@@ -14,6 +14,11 @@
 
 namespace stout::test {
 
+// A string as a reply.
+inline std::string Bulk(const std::string& bytes) {
+  return "$" + std::to_string(bytes.size()) + "\r\n" + bytes + "\r\n";
+}
+
 // A server that speaks RESP and answers what the test says: wrongly, half, late, or not at all.
 //
 // Threads: has one of its own, on which scripts run; all members from any other.

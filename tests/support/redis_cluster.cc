@@ -167,8 +167,11 @@ bool RedisCluster::Whole() {
       return false;
     }
     const std::vector<Node> nodes = NodesAsSeenBy(*server);
+    const std::string slots = Ask(*server, {"CLUSTER", "SLOTS"});
     std::map<std::string, int> replicas;
     for (const Node& node : nodes) {
+      // It lacks a replica that is not known to have data.
+      if (slots.find(":" + std::to_string(node.port) + ",") == std::string::npos) return false;
       if (node.link != "connected" || node.Has("fail") || node.Has("fail?")) return false;
       if (node.Has("slave")) ++replicas[node.master];
       if (node.Has("myself") && node.Has("slave") &&

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/slot_set.h"
 #include "connection.h"
 #include "server_facts.h"
 #include "setup.h"
@@ -43,6 +43,8 @@ class Inquiry {
   [[nodiscard]] const std::string& message() const { return message_; }
   // If errc() is kOk.
   [[nodiscard]] const SlotMap& map() const { return *map_; }
+  // Nullopt: the node did not tell.
+  [[nodiscard]] const std::optional<Successors>& successors() const { return successors_; }
   [[nodiscard]] const std::vector<ServerFacts>& nodes() const { return nodes_; }
 
  private:
@@ -57,6 +59,7 @@ class Inquiry {
     if (outcome.errc == Errc::kOk) {
       Commands question;
       question.Add({"CLUSTER", "SLOTS"});
+      question.Add({"CLUSTER", "NODES"});
       outcome = co_await connection.Run(question);
     }
     if (outcome.errc != Errc::kOk) {
@@ -75,6 +78,7 @@ class Inquiry {
                                                    NameOf(seed), kSlots - served, kSlots));
     }
     map_ = std::move(map);
+    successors_ = CountSuccessors(outcome.replies.back().text);
     errc_ = Errc::kOk;
   }
 
@@ -99,6 +103,7 @@ class Inquiry {
   Errc errc_ = Errc::kTransient;
   std::string message_ = "no node to ask";
   std::optional<SlotMap> map_;
+  std::optional<Successors> successors_;
   std::vector<ServerFacts> nodes_;  // of each node that the map names
 };
 
@@ -120,12 +125,21 @@ ServerFacts Weakest(const std::vector<ServerFacts>& nodes) {
   return weakest;
 }
 
-std::size_t MostReplicas(const SlotMap& map) {
-  std::size_t most = 0;
-  for (const SlotMap::Master& master : map.masters()) {
-    most = std::max(most, master.replicas.size());
+// A replica that takes over has what it confirmed. Only where all of them have to confirm is it
+// certain that the one that takes over did. CLUSTER SLOTS, and so the map, omits those that are
+// away.
+std::string WhyTakeOverLoses(const SlotMap& map, const std::optional<Successors>& successors,
+                             std::size_t wait) {
+  if (!successors) return "its replicas are not known: permit CLUSTER NODES";
+  if (wait < successors->most) {
+    return fmt::format(
+        "a replica that takes over may lack them (wait={}, replicas of a master: {})", wait,
+        successors->most);
   }
-  return most;
+  if (map.Nodes().size() - map.masters().size() < successors->all) {
+    return "a replica is away, so its settings are not known";
+  }
+  return {};
 }
 
 }  // namespace
@@ -146,16 +160,9 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
   ClusterFacts facts{.map = inquiry.map(),
                      .replication = ReplicationOf(*options, weakest),
                      .max_batch_bytes = MaxBatchBytes(weakest)};
-  // A replica that takes over has what it confirmed. Only where all of them have to confirm is it
-  // certain that the one that takes over did.
-  const std::size_t replicas = MostReplicas(facts.map);
-  if (!IsDurable(weakest, facts.replication)) {
-    facts.why_not_durable = WhyNotDurable(weakest);
-  } else if (options->wait < replicas) {
-    facts.why_not_durable =
-        fmt::format("a replica that takes over may lack them (wait={}, replicas of a master: {})",
-                    options->wait, replicas);
-  }
+  facts.why_not_durable = IsDurable(weakest, facts.replication)
+                              ? WhyTakeOverLoses(facts.map, inquiry.successors(), options->wait)
+                              : WhyNotDurable(weakest);
   facts.durable = facts.why_not_durable.empty();
   facts.why_no_loss_detection = WhyNoLossDetection(weakest);
   for (std::size_t i = 0; i < facts.map.masters().size(); ++i) {  // they were asked first

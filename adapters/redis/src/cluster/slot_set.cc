@@ -1,7 +1,9 @@
 #include "cluster/slot_set.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <map>
 
 namespace stout::redis {
 namespace {
@@ -19,6 +21,14 @@ std::optional<std::size_t> ParseSlot(std::string_view text) {
   const auto [last, ec] = std::from_chars(text.data(), end, slot);
   if (ec != std::errc() || last != end || slot >= kSlots) return std::nullopt;
   return slot;
+}
+
+// FLAG,FLAG...
+bool HasFlag(std::string_view flags, std::string_view flag) {
+  while (!flags.empty()) {
+    if (TakeUntil(',', &flags) == flag) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -76,6 +86,26 @@ std::optional<NodeView> ParseNodeView(std::string_view nodes) {
     return view;
   }
   return std::nullopt;
+}
+
+std::optional<Successors> CountSuccessors(std::string_view nodes) {
+  Successors successors;
+  std::map<std::string_view, std::size_t> replicas;  // by master
+  bool complete = false;
+  while (!nodes.empty()) {
+    std::string_view line = TakeUntil('\n', &nodes);
+    std::string_view flags, master;
+    for (int field = 0; field < 8; ++field) {
+      const std::string_view text = TakeUntil(' ', &line);
+      if (field == 2) flags = text;
+      if (field == 3) master = text;
+    }
+    complete = complete || HasFlag(flags, "myself");
+    const bool replica = HasFlag(flags, "slave");
+    if (replica) successors.most = std::max(successors.most, ++replicas[master]);
+    if (replica || (HasFlag(flags, "fail") && line.empty())) ++successors.all;
+  }
+  return complete ? std::optional(successors) : std::nullopt;
 }
 
 }  // namespace stout::redis

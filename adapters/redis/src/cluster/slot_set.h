@@ -1,6 +1,7 @@
 #pragma once
 
 #include <bitset>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,5 +25,13 @@ struct NodeView {
 };
 // Reads the answer to CLUSTER NODES. Returns nullopt for any other text.
 [[nodiscard]] std::optional<NodeView> ParseNodeView(std::string_view nodes);
+
+// The nodes that may take over slots, present or away.
+struct Successors {
+  std::size_t most = 0;  // replicas of one master
+  std::size_t all = 0;   // replicas, and failed masters without slots, which come back as replicas
+};
+// Reads the answer to CLUSTER NODES. Returns nullopt for any other text.
+[[nodiscard]] std::optional<Successors> CountSuccessors(std::string_view nodes);
 
 }  // namespace stout::redis

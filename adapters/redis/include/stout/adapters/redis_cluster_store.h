@@ -30,7 +30,8 @@ namespace stout {
 ///
 /// Durable: a cluster replicates after it has answered, so a replica that takes over may lack
 /// acknowledged writes. traits().durable is true if every node is set up as RedisStore requires,
-/// and `wait` covers all replicas of every master. Both are checked when the store opens.
+/// and `wait` covers all replicas of every master, none of which is away. This is checked when the
+/// store opens.
 /// With RedisOptions::detect_loss, every call to a cluster that is not durable is kLost once a
 /// master was started again, or a slot has got another master.
 ///
