@@ -30,6 +30,12 @@ class RedisLossTest : public RemoteStoreFixture<RedisServer> {
     server().Kill();
     server().Start();
   }
+  // Waits until the server sends its data to a replica.
+  void AwaitReplica() {
+    REQUIRE(Eventually([&] {
+      return server().Execute({"INFO", "replication"}).find("state=online") != std::string::npos;
+    }));
+  }
   // The server takes over the data of `other`.
   void Follow(const RedisServer& other) {
     server().Execute({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
@@ -147,12 +153,29 @@ TEST_CASE_METHOD(RedisLossTest, "redis: a master that gets and loses a replica i
 TEST_CASE_METHOD(RedisLossTest, "redis: a durable server is lost unless its replicas confirm") {
   StartServer({});
   const RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(server().port())});
-  REQUIRE(Eventually([&] {
-    return server().Execute({"INFO", "replication"}).find("state=online") != std::string::npos;
-  }));
+  AwaitReplica();
   const auto unconfirmed = Open("detect_loss=true");
   const auto confirmed = Open("detect_loss=true&wait=1");
   CHECK(unconfirmed->traits().durable);
+  Restart();
+  CHECK(IsLost(*unconfirmed));
+  CHECK(GoesOn(*confirmed));
+}
+
+TEST_CASE_METHOD(
+    RedisLossTest,
+    "redis: a durable server is lost once it has had a replica that need not confirm") {
+  StartServer({});
+  const auto unconfirmed = Open("detect_loss=true");
+  const auto confirmed = Open("detect_loss=true&wait=1");
+  Restart();
+  CHECK(GoesOn(*unconfirmed));
+  CHECK(GoesOn(*confirmed));
+  const RedisServer replica({"--replicaof", "127.0.0.1 " + std::to_string(server().port())});
+  AwaitReplica();
+  server().Execute({"CLIENT", "KILL", "TYPE", "normal"});  // it is asked again
+  CHECK(GoesOn(*unconfirmed));
+  CHECK(GoesOn(*confirmed));
   Restart();
   CHECK(IsLost(*unconfirmed));
   CHECK(GoesOn(*confirmed));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scripts.h"
+#include "server_facts.h"
 
 namespace stout::redis {
 namespace {
@@ -78,7 +79,7 @@ asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
 
 void Connection::Observe(std::span<const Reply> answers) {
   observed_ = Clock::now();
-  watch_->Observe(address_, IncarnationOf(answers[0], answers[1]));
+  watch_->Observe(address_, IncarnationOf(answers[0], answers[1]), ReplicasOf(answers[1]));
 }
 
 asio::awaitable<Outcome> Connection::RunScripts(const Commands& commands) {

@@ -11,10 +11,21 @@
 
 namespace stout::redis {
 
-void LossWatch::Observe(const RedisAddress& address, const Incarnation& now) {
+void LossWatch::Observe(const RedisAddress& address, const Incarnation& now, std::size_t replicas) {
+  if (!acts_ && replicas > confirming_) {
+    acts_ = true;
+    spdlog::warn(
+        "{}: {} has {} replicas, {} of which must confirm a write: a restart or another master "
+        "counts as a loss from now on",
+        name_, NameOf(address), replicas, confirming_);
+  }
   const auto known = std::find_if(servers_.begin(), servers_.end(),
                                   [&](const Known& server) { return server.address == address; });
   if (known == servers_.end() || !MayHaveLost(known->incarnation, now)) return;
+  if (!acts_) {
+    known->incarnation = now;
+    return;
+  }
   Lose(fmt::format(
       "{} {}", NameOf(address),
       now.process == known->incarnation.process ? "has been a replica" : "is another process"));

@@ -83,14 +83,13 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
       return Fail(Errc::kBadUrl, fmt::format("redis {}: {}", redis::NameOf(options.address), why),
                   diagnostics);
     }
+    std::vector<redis::LossWatch::Known> servers{{options.address, facts->incarnation}};
+    // All nodes must see the same, however many replicas are connected at present.
+    if (!durable) incarnation = redis::IncarnationOf(servers);
     // A durable server comes back with all of it. So does a replica in its place that had to
     // confirm each write.
-    if (!durable || options.wait < facts->replicas) {
-      std::vector<redis::LossWatch::Known> servers{{options.address, facts->incarnation}};
-      // All nodes must see the same, however many replicas are connected at present.
-      if (!durable) incarnation = redis::IncarnationOf(servers);
-      watch = std::make_shared<redis::LossWatch>("redis", std::move(servers));
-    }
+    const bool may_lose = !durable || options.wait < facts->replicas;
+    watch = std::make_shared<redis::LossWatch>("redis", std::move(servers), options.wait, may_lose);
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
   StoreTraits traits{.name = "redis",

@@ -47,11 +47,15 @@ Commands Questions() {
 
 bool IsMaster(const Reply& replication) { return InfoField(replication.text, "role") == "master"; }
 
+std::size_t ReplicasOf(const Reply& replication) {
+  return ToNumber(InfoField(replication.text, "connected_slaves"));
+}
+
 ServerFacts FactsOf(std::span<const Reply> answers) {
   ServerFacts facts;
   facts.waits_for_aof = AtLeast(InfoField(answers[0].text, "redis_version"), 7, 2);
   facts.replica = InfoField(answers[1].text, "role") == "slave";
-  facts.replicas = ToNumber(InfoField(answers[1].text, "connected_slaves"));
+  facts.replicas = ReplicasOf(answers[1]);
   facts.incarnation = IncarnationOf(answers[0], answers[1]);
   facts.has_aof = Value(answers[2]) == "yes";
   facts.syncs = facts.has_aof && Value(answers[3]) == "always" && Value(answers[4]) == "no";

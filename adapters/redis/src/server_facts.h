@@ -29,8 +29,10 @@ struct ServerFacts {
 // The commands that ask for the facts, and the meaning of their answers. Facts that the user may
 // not ask for (CONFIG, INFO) count as absent.
 [[nodiscard]] Commands Questions();
-// Reads the answer to INFO replication.
+// These read the answer to INFO replication.
 [[nodiscard]] bool IsMaster(const Reply& replication);
+// Returns the number of the server's own replicas that are connected.
+[[nodiscard]] std::size_t ReplicasOf(const Reply& replication);
 [[nodiscard]] ServerFacts FactsOf(std::span<const Reply> answers);
 
 // A server does nothing else while it executes a batch: about 0.25 s for this number of items.

@@ -55,10 +55,9 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
       return Fail(Errc::kBadUrl, "redis-cluster: " + why, diagnostics);
     }
     // A durable cluster loses nothing, whichever of its nodes serve.
-    if (!facts->durable) {
-      incarnation = redis::IncarnationOf(facts->masters);
-      watch = std::make_shared<redis::LossWatch>("redis-cluster", std::move(facts->masters));
-    }
+    if (!facts->durable) incarnation = redis::IncarnationOf(facts->masters);
+    watch = std::make_shared<redis::LossWatch>("redis-cluster", std::move(facts->masters),
+                                               options.wait, !facts->durable);
   }
   const bool versioned = options.mode == RedisMode::kVersioned;
   StoreTraits traits{.name = "redis-cluster",

@@ -37,8 +37,8 @@ Topology::Topology(std::shared_ptr<const RedisOptions> options, SlotMap map,
       seeds_(std::move(seeds)),
       strand_(strand),
       watch_(std::move(watch)),
-      map_at_open_(std::move(map)),
-      map_(map_at_open_),
+      complete_(map),
+      map_(std::move(map)),
       refresh_(strand),
       pause_(strand) {}
 
@@ -168,8 +168,12 @@ void Topology::Adopt(SlotMap map) {
 // The new owner may be a replica that lagged. It may also have got the slot with all its keys; but
 // if the old owner died, nothing shows that.
 void Topology::CompareOwners() {
-  if (watch_ == nullptr || watch_->lost() || !map_.MovedSince(map_at_open_)) return;
-  watch_->Lose("a slot has got another master");
+  if (watch_ == nullptr || watch_->lost() || !map_.MovedSince(complete_)) return;
+  if (watch_->acts()) {
+    watch_->Lose("a slot has got another master");
+  } else {
+    complete_ = map_;
+  }
 }
 
 }  // namespace stout::redis

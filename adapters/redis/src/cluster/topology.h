@@ -77,11 +77,11 @@ class Topology : public std::enable_shared_from_this<Topology> {
   const std::vector<RedisAddress> seeds_;
   const boost::asio::any_io_executor strand_;
   const std::shared_ptr<LossWatch> watch_;
-  const SlotMap map_at_open_;
   std::atomic<std::uint64_t> moved_{0};
   std::atomic<std::uint64_t> asked_{0};
 
   // On the strand.
+  SlotMap complete_;  // Its owners had all acknowledged writes.
   SlotMap map_;
   std::uint64_t owners_version_ = 0;
   bool nobody_answered_ = false;  // The last time.
