@@ -53,15 +53,19 @@ for i = 1, #KEYS - fences do
     end
   end
   if why == 0 then
+    -- No bytes: either there is no key, or it has an empty value of another program.
+    local only, set = #old == 0 and 'NX' or 'XX', true
     if byte(state, 2) == put_tag then
-      call('SET', key, state)
+      set = call('SET', key, state, only)
     elseif ttl == '0' then
-      if #old == 0 then call('SET', key, '') end
-      call('DEL', key)
+      if #old == 0 then set = call('SET', key, '', only) end
+      if set then call('DEL', key) end
     else
-      call('SET', key, state, 'PX', ttl)
+      set = call('SET', key, state, 'PX', ttl, only)
     end
-  else
+    if not set then why = 2 end
+  end
+  if why > 0 then
     untouched[#untouched + 1] = i
     untouched[#untouched + 1] = why
   end
