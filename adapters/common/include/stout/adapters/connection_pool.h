@@ -23,6 +23,19 @@
 
 namespace stout {
 
+/// Calls a function when it is destroyed.
+template <typename F>
+class AtExit {
+ public:
+  explicit AtExit(F f) : f_(std::move(f)) {}
+  AtExit(const AtExit&) = delete;
+  AtExit& operator=(const AtExit&) = delete;
+  ~AtExit() { f_(); }
+
+ private:
+  F f_;
+};
+
 /// Connections of a store to one server, opened when they are needed, and the calls that wait for
 /// one. Each connection has a worker that takes calls from one queue. The worker that was idle last
 /// comes first, so no more connections are open than the load needs. While there is no connection
@@ -37,7 +50,7 @@ namespace stout {
 ///
 /// Owner: shared; it lives until its coroutines have ended, which Close() ensures.
 /// Threads: Submit() and Close() any; other members are used on the strand.
-/// Errors: a job that throws costs its connection, and is logged.
+/// Errors: a job or a Connect() that throws costs its connection, and is logged.
 template <typename Connection>
 class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connection>> {
  public:
@@ -89,6 +102,17 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   using Clock = std::chrono::steady_clock;
   using ConnectionPtr = std::unique_ptr<Connection>;
 
+  /// Text of the exception that is being handled.
+  static std::string WhatWasThrown() {
+    try {
+      throw;
+    } catch (const std::exception& error) {
+      return error.what();
+    } catch (...) {
+      return "an exception of an unknown type";
+    }
+  }
+
   void Admit(Job job) {
     if (closed_) return;
     waiting_.push_back(std::move(job));
@@ -112,8 +136,11 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   /// Until nothing waits.
   boost::asio::awaitable<void> Work(ConnectionPtr connection) {
     bool keep = true;
-    while (keep && !closed_ && !waiting_.empty()) keep = co_await TakeJob(*connection);
-    std::erase(at_work_, connection.get());
+    {
+      // Close() must not find a connection that an exception has destroyed.
+      const AtExit leave([this, at = connection.get()] { std::erase(at_work_, at); });
+      while (keep && !closed_ && !waiting_.empty()) keep = co_await TakeJob(*connection);
+    }
     if (keep && !closed_) idle_.push_back(std::move(connection));
   }
 
@@ -126,20 +153,28 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
     Job job = std::move(waiting_.front());
     waiting_.pop_front();
     ++running_;
+    const AtExit end([this] {
+      --running_;
+      calls_.fetch_sub(1, std::memory_order_relaxed);
+    });
     try {
       co_await job(usable ? &connection : nullptr);
-    } catch (const std::exception& error) {  // out of memory, or a handler that throws
-      reconnection_->Log(error.what());
+    } catch (...) {  // out of memory, or a handler that throws
       connection.Drop();
+      reconnection_->Log(WhatWasThrown());
     }
-    --running_;
-    calls_.fetch_sub(1, std::memory_order_relaxed);
     co_return true;
   }
 
   boost::asio::awaitable<bool> Connect(Connection& connection) {
     if (!reconnection_->MayTry(Clock::now())) co_return false;
-    std::string error = co_await connection.Connect();
+    std::string error;
+    try {
+      error = co_await connection.Connect();
+    } catch (...) {
+      connection.Drop();
+      error = WhatWasThrown();
+    }
     if (closed_) co_return false;
     const bool connected = error.empty();
     if (connected) {
