@@ -148,6 +148,23 @@ TEST_CASE_METHOD(RedisAnswersTest, "redis: a read has a state or nil for each ke
   CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
 }
 
+// What it read as a replica may lack acknowledged writes.
+TEST_CASE_METHOD(RedisAnswersTest,
+                 "redis: a server that is asked whether it is a master is read after its answer",
+                 "[redis]") {
+  const auto store = Open("?mode=plain");
+  server_.Follow([script = RedisScript({}), promoted = false](const Command& command) mutable {
+    const std::string& name = command[0];
+    if (name == "DEL") return ScriptedRespServer::Answer{"-MISCONF it cannot save\r\n"};
+    if (name == "INFO") promoted = true;
+    if (name == "MGET" && promoted) {
+      return ScriptedRespServer::Answer{"*1\r\n$3\r\nnew\r\n"};
+    }
+    return script(command);
+  });
+  CHECK(ReadNow(*store, {"k"}).states == std::vector{Found("new", {})});
+}
+
 // "ERR unknown command 'AUTH', with args beginning with: 'hunter2'"
 TEST_CASE_METHOD(RedisAnswersTest, "redis: an error that repeats the password is cut", "[redis]") {
   server_.Follow([](const Command& command) {

@@ -105,18 +105,28 @@ asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const La
 
 namespace {
 
+enum class Role { kMaster, kReplica, kUnknown };
+
 // Decides by the answer to AppendMasterOnly(). Only a master lacks replicas. Any other error may
-// hide a replica (MISCONF, of a server that cannot save, does), so the server is asked.
-asio::awaitable<bool> ConfirmMaster(Connection& connection, const Reply& reply) {
-  if (!reply.error() || reply.code() == "NOREPLICAS") co_return true;
-  if (reply.code() == "READONLY") co_return false;
-  Commands question;
-  question.Add({"INFO", "replication"});
-  const Outcome outcome = co_await connection.Run(question);
-  const bool master = outcome.errc == Errc::kOk && IsMaster(outcome.replies.front());
+// hide a replica (MISCONF, of a server that cannot save, does).
+Role RoleOf(const Reply& reply) {
+  if (!reply.error() || reply.code() == "NOREPLICAS") return Role::kMaster;
+  return reply.code() == "READONLY" ? Role::kReplica : Role::kUnknown;
+}
+
+// Asks the server for its role. The commands come behind the question, because what a replica reads
+// before it is promoted may be old.
+asio::awaitable<Outcome> RunBehindRole(Connection& connection, const Commands& commands) {
+  Commands all;
+  all.Add({"INFO", "replication"});
+  all.Append(commands);
+  Outcome outcome = co_await connection.Run(all);
+  if (outcome.errc == Errc::kOk && !IsMaster(outcome.replies.front())) {
+    outcome.errc = Errc::kTransient;
+  }
   // As after READONLY: another server may have taken this one's name.
-  if (!master) connection.Drop();
-  co_return master;
+  if (outcome.errc != Errc::kOk) connection.Drop();
+  co_return outcome;
 }
 
 }  // namespace
@@ -129,8 +139,10 @@ asio::awaitable<std::vector<Reply>> RunOnMaster(Connection& connection, const La
   Outcome outcome = co_await connection.Run(all);
   std::vector<Reply> replies;
   if (outcome.errc != Errc::kOk) co_return replies;
-  const bool master = co_await ConfirmMaster(connection, outcome.replies.front());
-  if (!master) co_return replies;
+  const Role role = RoleOf(outcome.replies.front());
+  if (role == Role::kReplica) co_return replies;
+  if (role == Role::kUnknown) outcome = co_await RunBehindRole(connection, commands);
+  if (outcome.errc != Errc::kOk) co_return replies;
   replies = std::move(outcome.replies);
   replies.erase(replies.begin());
   co_return replies;
