@@ -216,6 +216,17 @@ TEST_CASE("clients turn on and off by themselves, and keep the mean rate", "[sim
   }
 }
 
+TEST_CASE("clients that turn on and off have the mean rate from the start", "[simulate]") {
+  Scenario scenario = Plain(1000, 1);
+  scenario.warmup_s = 0;
+  scenario.store.per_batch_us = 1;
+  scenario.clients.count = 200;
+  scenario.clients.arrivals = Arrivals::kOnOff;
+  scenario.clients.on_ms = 1000;
+  scenario.clients.off_ms = 9000;
+  CHECK(Simulate(scenario, Unbatched{}).offered_per_s == Within(0.5, 1000));
+}
+
 TEST_CASE("clients start one after another, and those present share the load", "[simulate]") {
   Scenario scenario = Plain(20'000, 40);
   scenario.warmup_s = 0;

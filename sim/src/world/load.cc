@@ -46,7 +46,8 @@ Load::Load(const ClientSpec& spec, std::uint32_t places, Random random)
       recording_(RecordingOf(spec)) {
   if (spec.arrivals != Kind::kOnOff) return;
   const double share_off = spec.off_ms / (spec.on_ms + spec.off_ms);
-  for (std::uint32_t i = 0; i < places; ++i) on_.push_back(random_.Unit() >= share_off);
+  // The opposite, because the first turn comes at the start of the run. So do bursts.
+  for (std::uint32_t i = 0; i < places; ++i) on_.push_back(random_.Unit() < share_off);
 }
 
 void Load::SetClients(std::uint32_t count) {
