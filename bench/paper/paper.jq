@@ -11,9 +11,11 @@ def line: walk(if type == "number" then short else . end) | with_entries(select(
 
 # --- To runs -----------------------------------------------------------------------------------
 
-# From the JSON of `stout-sim sweep`. The store keeps up if policy-bench would say so too.
-def simulated:
+# From the JSON of `stout-sim sweep`, where this share of the requests are changes. The store keeps
+# up if policy-bench would say so too.
+def simulated($share):
   .runs[]
+  | .rate_per_s /= $share
   | .stable = (.stable and .write_latency_ms.p99 <= 1000)
   | {policy, rate_per_s, mean_ms: .write_latency_ms.mean, p99_ms: .write_latency_ms.p99,
      batch_items, interval_ms, store_utilisation, jain_latency, jain_batches, stable, digest}

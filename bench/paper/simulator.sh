@@ -21,11 +21,15 @@ scenario() {
   echo "$file"
 }
 
-# sweep RUNS SCENARIO_FILE RATES POLICY...
+# sweep RUNS SCENARIO_FILE RATES POLICY...: the rates are those of requests. stout-sim has those of
+# changes.
 sweep() {
   say "simulator: $1"
-  "$bin/stout-sim" sweep "$2" --rates "$3" --policy "${@:4}" --json >"$scratch/json"
-  keep "$1" simulated
+  local share changes
+  share=$(jq '1 - .clients.read_fraction' "$2")
+  changes=$(jq -rn "[$3] | map(. * $share | tostring) | join(\",\")")
+  "$bin/stout-sim" sweep "$2" --rates "$changes" --policy "${@:4}" --json >"$scratch/json"
+  keep "$1" "simulated($share)"
 }
 
 # step RUNS RATE POLICY...: from 12,000 requests a second to another rate.

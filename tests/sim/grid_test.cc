@@ -1,4 +1,4 @@
-// Grids: their points, the runs of each, regrets and tables.
+// Grids: their points, the runs of each, regrets and tables; and the rates of sweeps.
 
 #include "stout/sim/grid.h"
 
@@ -11,6 +11,7 @@
 #include "stout/core/policy/basic.h"
 #include "stout/sim/regret.h"
 #include "stout/sim/scenario_json.h"
+#include "stout/sim/sweep.h"
 #include "tests/sim/two_points.h"
 #include "tests/support/catch.h"
 #include "tools/median.h"
@@ -66,6 +67,26 @@ TEST_CASE("a grid is every store with every number of clients at every load", "[
     CHECK_FALSE(Validate(point.scenario));
     CHECK(ReadScenario(JsonText(ScenarioToJson(point.scenario))).value() == point.scenario);
   }
+}
+
+// The store that takes 100 us an item carries 10,000 changes in a second.
+TEST_CASE("loads are changes, whatever share of the requests only reads", "[grid]") {
+  const std::string variant = R"({"name": "a"}], "client_counts": [1], "loads_percent": [50],
+    "variants": [{"name": "reads", "clients": {"read_fraction": )";
+  const Grid grid = ReadGrid(R"({"stores": [)" + variant + "0.75}}]}").value();
+  CHECK(Expand(grid).back().scenario.clients.total_rate_per_s == Approx(20'000));
+  CHECK_THAT(ReadGrid(R"({"stores": [)" + variant + "1}}]}").error().what,
+             Contains("variants[0].clients.read_fraction"));
+
+  Scenario scenario{.duration_s = 2, .warmup_s = 0.5};
+  scenario.clients.read_fraction = 0.75;
+  const Sweep sweep = RunSweep(scenario, {.policies = {{"natural", Natural{}}},
+                                          .rates_per_s = {5000},
+                                          .jobs = 1,
+                                          .stop = nullptr,
+                                          .progress = {}});
+  CHECK(sweep.runs.at(0).load_percent == Approx(50));
+  CHECK(sweep.runs.at(0).result.offered_per_s == Approx(5000).epsilon(0.05));
 }
 
 TEST_CASE("a point is as long as its round trips, within bounds", "[grid]") {

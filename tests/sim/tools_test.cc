@@ -424,6 +424,9 @@ TEST_CASE("a sweep of rates needs clients that have one", "[command]") {
   const Output output = Command({"sweep", closed, "--policy", "natural", "--rates", "100,200"});
   CHECK(output.status == kFailed);
   CHECK_THAT(output.err, Contains(closed) && Contains("\"clients.arrivals\" is \"closed\""));
+  const std::string reads = scratch.File("r.json", R"({"clients": {"read_fraction": 1}})");
+  CHECK_THAT(Command({"sweep", reads, "--policy", "natural", "--rates", "100"}).err,
+             Contains(reads) && Contains("\"clients.read_fraction\" is 1"));
 }
 
 TEST_CASE("output that cannot be written is told", "[command]") {

@@ -12,6 +12,7 @@
 
 #include "program/interrupt.h"
 #include "progress.h"
+#include "queueing.h"
 #include "stout/sim/grid.h"
 #include "stout/sim/oracle.h"
 #include "stout/sim/plot.h"
@@ -78,9 +79,14 @@ void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
                              options.scenario.string(),
                              arrivals == ClientSpec::Arrivals::kClosed ? "closed" : "recorded"));
   }
+  if (scenario.clients.read_fraction == 1) {
+    throw CommandError(kFailed, fmt::format("{}: \"clients.read_fraction\" is 1; it must be less, "
+                                            "because rates and loads are changes",
+                                            options.scenario.string()));
+  }
   Scenario at_rate = scenario;
   for (const double rate : rates) {
-    at_rate.clients.total_rate_per_s = rate;
+    at_rate.clients.total_rate_per_s = internal::RequestRate(scenario.clients, rate);
     if (const auto error = Validate(at_rate)) {
       throw CommandError(
           kBadOptions,

@@ -120,6 +120,10 @@ void CheckVariants(const Grid& grid) {
             fmt::format("\"{}.clients\" has count or total_rate_per_s; in a grid these come from "
                         "client_counts and loads_percent",
                         path));
+    Require(variant.clients.read_fraction < 1,
+            fmt::format("\"{}.clients.read_fraction\" is 1; it must be less, because loads are "
+                        "changes",
+                        path));
     Require(internal::HasRate(variant.clients.arrivals),
             fmt::format(
                 "\"{}.clients.arrivals\" must be poisson, mmpp or on_off: others have a rate of "
@@ -180,7 +184,7 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
   scenario.store = model.store;
   scenario.clients = variant.clients;
   scenario.clients.count = clients;
-  scenario.clients.total_rate_per_s = rate;
+  scenario.clients.total_rate_per_s = Rounded(internal::RequestRate(variant.clients, rate));
   scenario.keys = variant.keys;
   for (const VariantStep& step : variant.steps) {
     scenario.steps.push_back({.at_s = Rounded(step.at_share * duration),

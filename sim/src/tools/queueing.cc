@@ -107,6 +107,10 @@ double ItemCapacity(const StoreSpec& store) {
   return store.tokens_per_s > 0 ? std::min(capacity, store.tokens_per_s) : capacity;
 }
 
+double RequestRate(const ClientSpec& clients, double changes_per_s) {
+  return changes_per_s / (1 - clients.read_fraction);
+}
+
 double UnloadedLatency(const StoreSpec& store) {
   const bool syncs = store.kind == StoreSpec::Kind::kGroupCommit ||
                      store.kind == StoreSpec::Kind::kSharedProcessors;

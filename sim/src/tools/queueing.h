@@ -16,6 +16,10 @@ namespace stout::sim::internal {
 /// background load: the service capacity, or the tokens if these are fewer.
 [[nodiscard]] double ItemCapacity(const StoreSpec& store);
 
+/// Requests per second of all clients, of which this number are changes. Requires a read_fraction
+/// below 1.
+[[nodiscard]] double RequestRate(const ClientSpec& clients, double changes_per_s);
+
 /// Seconds that one item takes in an idle store, network included.
 [[nodiscard]] double UnloadedLatency(const StoreSpec& store);
 

@@ -42,7 +42,8 @@ Sweep RunSweep(const Scenario& scenario, const SweepOptions& options) {
     const auto& [name, policy] = options.policies[order[index] / options.rates_per_s.size()];
     Scenario scenario_at_rate = scenario;
     scenario_at_rate.policy = name;
-    scenario_at_rate.clients.total_rate_per_s = own.rate_per_s;
+    scenario_at_rate.clients.total_rate_per_s =
+        internal::RequestRate(scenario.clients, own.rate_per_s);
     std::erase_if(scenario_at_rate.steps,
                   [](const Step& step) { return step.total_rate_per_s.has_value(); });
     RunLimits limits;

@@ -17,7 +17,7 @@ namespace stout::sim {
 
 /// One scenario with one policy at one rate.
 struct SweepRun {
-  double rate_per_s = 0;
+  double rate_per_s = 0;    ///< changes of all clients; reads come on top
   double load_percent = 0;  ///< in percent of the rate that perfect batching sustains
   Result result;            ///< Without its timeline.
 
@@ -40,8 +40,8 @@ struct SweepOptions {
   std::function<void(double share)> progress;  ///< From the calling thread, a few times a second.
 };
 
-/// Requires a scenario that ReadScenario accepts, and rates above 0. The scenario's own policy,
-/// rate and steps of the rate are ignored.
+/// Requires a scenario that ReadScenario accepts, a read_fraction below 1, and rates above 0. The
+/// scenario's own policy, rate and steps of the rate are ignored.
 [[nodiscard]] Sweep RunSweep(const Scenario& scenario, const SweepOptions& options);
 
 /// Changes per second that perfect batching, without any cost per batch, could carry.
