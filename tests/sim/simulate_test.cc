@@ -193,6 +193,17 @@ TEST_CASE("a hopeless run ends early", "[simulate]") {
     const RunLimits limits{.watch = [](TimePoint now) { return now < TimePoint(30s); }};
     CHECK(Simulate(scenario, Unbatched{}, limits).measured_s == Within(0.1, 25));
   }
+  SECTION("with all that has arrived by then") {
+    Scenario fleet = Plain(10'000, 100);
+    fleet.warmup_s = 0;
+    fleet.clients.count = 1000;
+    const RunLimits limits{.watch = [](TimePoint now) { return now < TimePoint(40s); }};
+    const Result result = Simulate(fleet, Fixed{10s}, limits);
+    CHECK(OfferedTotal(result) ==
+          Within(1e-9, CompletedTotal(result) + static_cast<double>(result.pending)));
+    fleet.duration_s = result.measured_s;  // without the arrival at its end
+    CHECK(OfferedTotal(result) == Within(1e-5, OfferedTotal(Simulate(fleet, Fixed{10s}))));
+  }
   SECTION("but not otherwise") {
     const RunLimits limits{.max_batches = 1'000'000, .max_backlog_s = 50};
     CHECK(Simulate(Plain(900, 100), Unbatched{}, limits) == Simulate(Plain(900, 100), Unbatched{}));

@@ -47,10 +47,15 @@ Result Run::Execute() {
   for (std::uint64_t events = 1; agenda_.next() < end_; ++events) {
     Handle(agenda_.Pop());
     if (events % kEventsPerLook != 0) continue;
+    TakeArrivalsBefore(agenda_.now());
     if (IsHopeless() || (limits_.watch && !limits_.watch(agenda_.now()))) return Report(true);
   }
-  for (const std::uint32_t id : places_) clients_[id]->TakeArrivalsUntil(end_ - Duration(1));
+  TakeArrivalsBefore(end_);
   return Report(IsHopeless());
+}
+
+void Run::TakeArrivalsBefore(TimePoint time) {
+  for (const std::uint32_t id : places_) clients_[id]->TakeArrivalsUntil(time - Duration(1));
 }
 
 void Run::Prepare() {

@@ -47,6 +47,8 @@ class Run final : public Client::Network {
 
   void Prepare();
   void Handle(Event event);
+  /// Of all present clients.
+  void TakeArrivalsBefore(TimePoint time);
   [[nodiscard]] bool IsHopeless() const;
   [[nodiscard]] Result Report(bool gave_up);
 
