@@ -235,6 +235,12 @@ TEST_CASE("the timeline adds up", "[simulate]") {
   CHECK(Simulate(scenario, Natural{}).timeline.size() == 300);
 }
 
+TEST_CASE("no slice of the timeline is shorter than a nanosecond", "[simulate]") {
+  Scenario scenario = Plain(1e6, 1e-5);
+  scenario.timeline_s = 2e-10;
+  CHECK(Simulate(scenario, Natural{}).timeline.size() == 10'000);
+}
+
 /// Pipelined for one second. Then its regime and reason change with every answer.
 struct Reasoning {
   TimePoint first = kNever;

@@ -13,7 +13,7 @@ namespace {
 /// Returns the scenario's choice, otherwise one second. Short and long runs get the round length
 /// (1, 2 or 5 times a power of ten) that makes 100 to 300 slices.
 Duration SliceLength(const Scenario& scenario) {
-  if (scenario.timeline_s > 0) return Seconds(scenario.timeline_s);
+  if (scenario.timeline_s > 0) return std::max(Duration(1), Seconds(scenario.timeline_s));
   if (scenario.duration_s >= 10 && scenario.duration_s <= 600) return Seconds(1);
   const double wanted = scenario.duration_s / 300;
   double length = std::pow(10, std::floor(std::log10(wanted)));
