@@ -3,10 +3,17 @@
 #include <random>
 
 #include "base64.h"
+#include "gateway.h"
 #include "keys.h"
 #include "tests/support/catch.h"
 
 namespace stout::etcd {
+
+TEST_CASE("an IPv6 address is resolved without its brackets", "[etcd]") {
+  CHECK(HostOf("[fe80::1]:2379") == "fe80::1");
+  CHECK(HostOf("10.0.0.1:2379") == "10.0.0.1");
+  CHECK(HostOf("db7:2379") == "db7");
+}
 
 TEST_CASE("base64 is that of RFC 4648", "[etcd]") {
   const std::pair<std::string, std::string> vectors[] = {{"", ""},

@@ -40,6 +40,8 @@ TEST_CASE("a URL that a lease service does not take is told its syntax", "[lease
   CHECK_THAT(WhyNot("etcd:"), Contains("HOST:PORT"));
   CHECK_THAT(WhyNot("etcd://a:1,b"), Contains("'b'"));
   CHECK_THAT(WhyNot("etcd://a:99999"), Contains("'a:99999'"));
+  CHECK_THAT(WhyNot("etcd://[]:1"), Contains("'[]:1'"));
+  CHECK_THAT(WhyNot("etcd://a:1,a[b]:1"), Contains("endpoint 2 "));
   CHECK_THAT(WhyNot("etcd://a:1,user:99999/word@b:2"),
              Contains("endpoint 2") && !Contains("99999"));
   CHECK_THAT(WhyNot("etcd://a:1/kv::t"), Contains("'::'") && !Contains("kv"));

@@ -119,7 +119,8 @@ asio::awaitable<Errc> Ask(Gateway& gateway, Message request, Errc (*judge)(const
 bool IsEndpoint(std::string_view text) {
   if (text.find('@') != text.npos) return false;
   const std::size_t colon = text.rfind(':');
-  if (colon == text.npos || colon == 0) return false;
+  const std::string_view host = etcd::HostOf(text);
+  if (colon == text.npos || host.empty() || host.find_first_of("[]") != host.npos) return false;
   const std::string_view digits = text.substr(colon + 1);
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);

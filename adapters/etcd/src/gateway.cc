@@ -48,6 +48,12 @@ Reply ReplyOf(http::status status, std::string_view text) {
 
 }  // namespace
 
+std::string_view HostOf(std::string_view endpoint) {
+  const std::string_view host = endpoint.substr(0, endpoint.rfind(':'));
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  return bracketed ? host.substr(1, host.size() - 2) : host;
+}
+
 Gateway::Gateway(const std::vector<std::string>& endpoints, Duration timeout,
                  const asio::any_io_executor& strand)
     : endpoints_(endpoints), timeout_(timeout), strand_(strand), lookup_(strand) {}
@@ -67,7 +73,7 @@ asio::awaitable<std::string> Gateway::ConnectTo(std::string_view endpoint) {
   std::uint16_t port = 0;
   std::from_chars(endpoint.data() + colon + 1, endpoint.data() + endpoint.size(), port);
   const TimeLimit limit(strand_, timeout_, [this] { lookup_.Cancel(); });
-  auto [failed, addresses] = co_await lookup_.Find(std::string(endpoint.substr(0, colon)), port);
+  auto [failed, addresses] = co_await lookup_.Find(std::string(HostOf(endpoint)), port);
   if (closed_) co_return "closed";
   if (limit.passed()) failed = asio::error::timed_out;
   stream_.emplace(strand_);

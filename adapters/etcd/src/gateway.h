@@ -19,6 +19,10 @@
 
 namespace stout::etcd {
 
+// The host of HOST:PORT. An IPv6 address has brackets, "[::1]:2379", which the resolver does not
+// take.
+[[nodiscard]] std::string_view HostOf(std::string_view endpoint);
+
 // The outcome of a call.
 struct Reply {
   // kOk: done. kTransient: there was no connection. kUnknown: the connection was lost, or etcd says

@@ -17,7 +17,7 @@
 namespace stout {
 
 struct EtcdLeasesOptions {
-  /// HOST:PORT of the cluster's members. If one does not answer, the next is asked.
+  /// HOST:PORT of the cluster's members, or [IPV6]:PORT. If one does not answer, the next is asked.
   std::vector<std::string> endpoints{};
   /// Name of the deployment: all keys are below "NAME/". It has no "::", which separates tables. A
   /// part behind a "/" is not member, range, set, datalet or table.
