@@ -151,8 +151,8 @@ TEST_CASE("the values of one range may take all the room for replies", "[node][m
 }
 
 TEST_CASE("all replies of one batch share the room for replies", "[node][members][not_tsan]") {
-  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--max-value",
-                                   "1MiB", "--max-replies", "10MiB"});
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--ranges", "1",
+                                   "--max-value", "1MiB", "--max-replies", "10MiB"});
   test::RespClient client(node.port());
   const std::string key(700'000, 'k');
   REQUIRE(client.Do({"SET", key, std::string(700'000, 'x')}) == "+OK");
