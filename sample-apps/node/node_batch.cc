@@ -65,9 +65,7 @@ NodeBatch::NodeBatch(NodeService& service, resp::Session& session)
       datalet_(service, session),
       operations_(table_, session),
       tables_(service, table_, router_, session),
-      tenants_(service, session) {
-  Clear();
-}
+      tenants_(service, session) {}
 
 bool NodeBatch::Add(resp::Arguments arguments) {
   Request& request = requests_.emplace_back();
@@ -285,7 +283,6 @@ void NodeBatch::Clear() {
   requests_.clear();
   if (requests_.capacity() > kRequestsKept) requests_.shrink_to_fit();
   words_.Clear();
-  reply_room_.Reset(service_.limits.max_replies);
   router_.Clear();
   reader_.Clear();
   walk_.Clear();
@@ -327,11 +324,12 @@ asio::awaitable<void> NodeBatch::RunAlike(std::span<Request> requests) {
     case Runner::kTenants:
       co_return tenants_.Run(first);
   }
-  router_.seen().Add(resp::UnixTime());  // their replies have no stamps: it may be from just now
+  router_.seen().Add(resp::UnixTime());  // their replies have no stamps: what they show may be new
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
   const TimePoint begin = resp::Now();
+  reply_room_.Reset(service_.limits.max_replies);
   for (std::span<Request> left = requests_; !left.empty();) {
     const std::size_t done = LengthOfRun(left);
     co_await RunAlike(left.first(done));

@@ -148,7 +148,8 @@ TEST_CASE_METHOD(RedisAnswersTest, "redis: a read has a state or nil for each ke
   CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
 }
 
-// What it read as a replica may lack acknowledged writes.
+// A replica may lack acknowledged writes, so what the server read before it was promoted does not
+// count.
 TEST_CASE_METHOD(RedisAnswersTest,
                  "redis: a server that is asked whether it is a master is read after its answer",
                  "[redis]") {

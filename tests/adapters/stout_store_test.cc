@@ -277,7 +277,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   const auto store = OpenUrl(node.Url({}, "timeout=60s"));
   const StoreTraits& traits = store->traits();
   CHECK(traits.max_batch_bytes > kMiB);
-  // Of a client's largest key and value.
+  // The largest key and value of a client, in the table with the longest prefix.
   const std::string key = internal::TablePrefixOf("t18446744073709551615") + std::string(kMiB, 'k');
   CHECK(key.size() == kMiB + internal::kMaxTablePrefix);
   CHECK(ReadOne(*store, key) == StoredState());

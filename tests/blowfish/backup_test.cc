@@ -32,7 +32,7 @@ struct Backup {
 class BackupHistory {
  public:
   explicit BackupHistory(std::uint64_t seed) : random_(seed) {
-    if (seed % 2 == 0) opened_.options.max_value_bytes = 2000;  // Many files.
+    if (seed % 2 == 0) opened_.options.max_file_bytes = 2000;  // Many files.
     opened_.Open();
   }
 

@@ -227,7 +227,7 @@ TEST_CASE("a merge keeps the layers, full", "[shard]") {
 
 // A shard whose files hold a value each.
 void UseSmallFiles(OpenedShard& opened) {
-  opened.options.max_value_bytes = 100;
+  opened.options.max_file_bytes = 100;
   opened.Open();
 }
 
@@ -235,7 +235,7 @@ const std::string kValue(60, 'v');
 
 TEST_CASE("a shard has layers of an index and of blocks side by side", "[shard]") {
   OpenedShard opened{Schema::Make({"a", "b", "c"}, '|').value()};
-  opened.options.max_value_bytes = 1 << 18;
+  opened.options.max_file_bytes = 1 << 18;
   opened.options.compaction = {};
   test::Model model;
   Version version = 0;
@@ -484,10 +484,10 @@ TEST_CASE("a shard keeps its schema, and says that it was given another", "[shar
 
 TEST_CASE("bounds of a shard that make no sense are refused", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.max_value_bytes = kMaxValueBytes + 1;
+  opened.options.max_file_bytes = kMaxValueBytes + 1;
   CHECK(opened.TryOpen() == Errc::kBadOptions);
-  CHECK(opened.why.message.find("max_value_bytes") != std::string::npos);
-  opened.options.max_value_bytes = kMaxValueBytes;
+  CHECK(opened.why.message.find("max_file_bytes") != std::string::npos);
+  opened.options.max_file_bytes = kMaxValueBytes;
   opened.options.compaction.max_unmerged_bytes = opened.options.compaction.freeze_bytes;
   CHECK(opened.TryOpen() == Errc::kBadOptions);
   CHECK(opened.why.message.find("max_unmerged_bytes") != std::string::npos);

@@ -34,11 +34,11 @@ std::string ValueOf(Version version) {
 class LayeredShard {
  public:
   explicit LayeredShard(Encoding encoding = Encoding::kIndex,
-                        std::uint64_t max_value_bytes = 1 << 18)
+                        std::uint64_t max_file_bytes = 1 << 18)
       : opened{Schema::Make({"a", "b", "c"}, '|').value(), encoding == Encoding::kText} {
     opened.options.encoding = encoding;
     opened.options.compaction = {};
-    opened.options.max_value_bytes = max_value_bytes;
+    opened.options.max_file_bytes = max_file_bytes;
     opened.options.fill_slots = std::make_shared<MergeSlots>(1);
     opened.Open();
     for (int i = 0; i < kRecords; ++i) Put(i);

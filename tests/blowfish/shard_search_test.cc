@@ -36,7 +36,7 @@ class SearchedShard {
  public:
   explicit SearchedShard(std::uint64_t seed, std::uint64_t keys = kKeys)
       : random_(seed), keys_(keys), opened_(Schema::Make({"colour", "rest"}, '|').value()) {
-    if (random_.Below(2) == 0) opened_.options.max_value_bytes = 10'000;  // Many files.
+    if (random_.Below(2) == 0) opened_.options.max_file_bytes = 10'000;  // Many files.
     opened_.options.encoding =
         std::array{Encoding::kIndex, Encoding::kBlocks, Encoding::kText}[random_.Below(3)];
     opened_.Open();

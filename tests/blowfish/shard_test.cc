@@ -120,7 +120,7 @@ TEST_CASE("a shard has what was written, through freezes, merges and starts", "[
   if (made.values.empty()) made.values.emplace_back("x");
   OpenedShard opened(made.schema);
   // Many small files, or one; each merge takes the last ones, or all.
-  if (seed % 3 != 0) opened.options.max_value_bytes = 1 + random.Below(2000);
+  if (seed % 3 != 0) opened.options.max_file_bytes = 1 + random.Below(2000);
   if (seed % 3 == 0) opened.options.encoding = Encoding::kBlocks;
   if (seed % 3 == 1) opened.options.encoding = Encoding::kText;
   opened.Open();

@@ -41,7 +41,7 @@ bool MatchesByForce(const Schema& schema, const std::string& value, const LogQue
 class TextShard {
  public:
   TextShard(SplitMix64& random, const Schema& schema) : random_(random), opened_(schema, true) {
-    if (random.Below(2) == 0) opened_.options.max_value_bytes = 3000;  // many files
+    if (random.Below(2) == 0) opened_.options.max_file_bytes = 3000;  // many files
     opened_.Open();
     REQUIRE(opened_.shard().text_index());
   }

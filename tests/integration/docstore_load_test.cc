@@ -1,4 +1,4 @@
-// What docstore-load does about a server that takes no preload.
+// docstore-load ends if the server refuses its preload.
 
 #include <string>
 

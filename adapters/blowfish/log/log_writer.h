@@ -66,7 +66,8 @@ class LogWriter {
   /// Calls the completions of what is done. They may append, but not poll.
   void Poll();
 
-  /// Of all calls whose completions Poll() has called, and not of later ones.   Threads: Poll()'s.
+  /// Returns the failures of the calls whose completions Poll() has called. Those of later calls do
+  /// not count yet.   Threads: Poll()'s.
   [[nodiscard]] const Failures& failures() const { return failures_; }
 
   /// One group, written and synced. False: nothing waits. Only without a thread of the writer's

@@ -14,8 +14,8 @@
 namespace stout::blowfish {
 namespace {
 
-// Until a shard that has no room is asked again: merges that make some take longer, and tell
-// nobody.
+// A shard that has no room does not say when it has some: only merges make room. So it is asked
+// again after this time, which is short beside a merge.
 constexpr std::chrono::milliseconds kRest{10};
 
 // The failures of a shard from now on.
@@ -25,7 +25,7 @@ class Failures {
 
   [[nodiscard]] bool Any() const { return Count(Stats()) > before_; }
 
-  // What was tried has ended with `failed`.
+  // Returns the error of a call that has ended with `failed`.
   [[nodiscard]] ErrorCode Report(ErrorCode failed, Diagnostics* diagnostics) const {
     const ShardStats now = Stats();
     const std::string why = Count(now) > before_ ? now.last_failure : failed.message();

@@ -7,10 +7,7 @@ namespace stout::blowfish {
 
 void Compaction::On(const Event& event, TimePoint now) {
   if (const auto* grew = std::get_if<LogGrew>(&event)) return On(*grew);
-  if (const auto* may = std::get_if<MergeAllowed>(&event)) {
-    merge_allowed_ = may->allowed;
-    return;
-  }
+  if (const auto* merge = std::get_if<MergeAllowed>(&event)) return On(*merge);
   if (const auto* asked = std::get_if<Asked>(&event)) return On(*asked);
   if (const auto* frozen = std::get_if<Frozen>(&event)) return On(*frozen);
   if (std::holds_alternative<Failed>(event)) return OnFailed(now);

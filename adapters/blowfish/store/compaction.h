@@ -62,7 +62,8 @@ class Compaction {
     std::uint64_t log_bytes = 0;       ///< and of the log itself, since the last freeze, about.
     std::uint64_t unmerged_bytes = 0;  ///< Memory of all that is not merged.
   };
-  /// Whether a merge may begin; true at first. The shards of a server merge in turns.
+  /// The shards of a server merge in turns: a merge begins only while `allowed` is true, as it is
+  /// at first.
   struct MergeAllowed {
     bool allowed = true;
   };
@@ -120,6 +121,7 @@ class Compaction {
 
  private:
   void On(const LogGrew& grew) { log_ = grew; }
+  void On(const MergeAllowed& merge) { merge_allowed_ = merge.allowed; }
   void On(const Asked& asked);
   void On(const Frozen& frozen);
   void OnDone();

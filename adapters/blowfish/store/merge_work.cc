@@ -15,11 +15,12 @@
 namespace stout::blowfish {
 namespace {
 
-/// Of keys and values; it takes less than 100 MB to build such a file.
+/// A file may always have this many bytes of keys and values. To build such a file takes less than
+/// 100 MB of memory.
 constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
 
-// Memory for a file with that much of the keys and values. The keys are in a vector that grows by
-// doubling.
+// Returns the memory that it takes to build a file with this many bytes of keys and values. Keys
+// count twice, because they are in a vector that grows by doubling.
 std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t bytes) {
   const std::uint64_t all = load.bytes();
   const double part = all == 0 ? 1 : static_cast<double>(bytes) / static_cast<double>(all);

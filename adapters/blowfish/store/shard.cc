@@ -21,10 +21,9 @@ std::uint64_t SystemNowMs() {
 }
 
 ErrorCode Check(const ShardOptions& options, Diagnostics* diagnostics) {
-  if (options.max_value_bytes == 0 || options.max_value_bytes > kMaxValueBytes) {
+  if (options.max_file_bytes == 0 || options.max_file_bytes > kMaxValueBytes) {
     return stout::Fail(Errc::kBadOptions,
-                       fmt::format("max_value_bytes must be in 1..{}", kMaxValueBytes),
-                       diagnostics);
+                       fmt::format("max_file_bytes must be in 1..{}", kMaxValueBytes), diagnostics);
   }
   const CompactionOptions& compaction = options.compaction;
   if (compaction.max_unmerged_bytes <= compaction.freeze_bytes) {

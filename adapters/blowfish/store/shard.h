@@ -49,7 +49,7 @@ struct ShardOptions {
   std::chrono::milliseconds tombstone_life = std::chrono::hours(1);
 
   /// Maximum bytes of keys and values in a compressed file, at most kMaxValueBytes.
-  std::uint64_t max_value_bytes = kMaxValueBytes;
+  std::uint64_t max_file_bytes = kMaxValueBytes;
   /// Memory of a merge, about: files are no larger than can be built in it. But a file with a few
   /// megabytes of them may always be built. See LargestFile().
   std::uint64_t merge_memory = std::numeric_limits<std::uint64_t>::max();

@@ -40,8 +40,8 @@ void Shard::Poll() {
   }
 }
 
-// What a merge takes is chosen when it is this shard's turn, so that it takes all that came until
-// then.
+// The shard chooses the input of a merge when its turn has come. So the merge takes all that came
+// while it waited.
 void Shard::AskToMerge() {
   if (!options_.merge_slots) return;
   const TimePoint now = options_.now();
@@ -107,7 +107,7 @@ Background::Work Shard::Merge() {
   const FileRun all{0, files_.size()};
   const Encoding encoding = text_index() ? Encoding::kText : options_.encoding;
   const std::uint64_t max_file_bytes =
-      std::min(options_.max_value_bytes,
+      std::min(options_.max_file_bytes,
                LargestFile(LoadOf({files_.ShareToMerge(all), suffixes_, {}}, encoding),
                            options_.merge_memory));
   std::uint64_t newer = 0;

@@ -84,7 +84,7 @@ class Import {
   Import(const Arguments& arguments, Uploader& uploader)
       : arguments_(arguments), uploader_(uploader) {}
 
-  // Answers whether the server still answers.
+  // Returns false if the server no longer answers.
   bool Add(const Source& source) {
     std::error_code ec;
     const auto size = fs::file_size(source.file, ec);
@@ -145,7 +145,7 @@ void PrintSummary(const Totals& totals, const Uploader::Totals& sent, double sec
   if (sent.failed > 0) fmt::print(stderr, "the last failure: {}\n", sent.last_failure);
 }
 
-// Answers whether the server answered to the end.
+// Returns false if the server no longer answers.
 bool AddAll(const Arguments& arguments, Import& import, bool& all_found) {
   for (const std::string& path : arguments.paths) {
     std::error_code ec;

@@ -13,7 +13,8 @@
 #include "stout/key_list.h"
 #include "stout/key_map.h"
 
-// What a request to a document reads and changes, once the states are in memory.
+// These functions decide what a request to a document answers and changes, once the states that it
+// needs are in memory.
 
 namespace stout::docstore {
 

@@ -47,7 +47,7 @@ class Run final : public Client::Network {
 
   void Prepare();
   void Handle(Event event);
-  /// Of all present clients.
+  /// Lets all present clients take the arrivals that they have until then.
   void TakeArrivalsBefore(TimePoint time);
   [[nodiscard]] bool IsHopeless() const;
   [[nodiscard]] Result Report(bool gave_up);
