@@ -49,6 +49,8 @@ class ScriptedServer {
   void DelaySets(std::chrono::milliseconds delay) { delay_ = delay; }
   // Commands that came by it.
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
+  // The io_context runs out of work when the clients that are there have hung up.
+  void StopListening() { acceptor_.close(); }
   void Close() {
     acceptor_.close();
     for (Socket& socket : sockets_) socket.close();
