@@ -60,7 +60,7 @@ class MemberServer : public PrivateServer {
 };
 
 struct MembersTest {
-  MembersTest() {
+  explicit MembersTest(std::vector<std::string> more = {}) : options(std::move(more)) {
     for (std::size_t i = 0; i < kStores; ++i) {
       stores.push_back(
           std::make_unique<RedisServer>(std::vector<std::string>{"--appendonly", "no"}));
@@ -80,6 +80,7 @@ struct MembersTest {
       command.insert(command.end(), {"--datalet", store->Url("timeout=1s&connect_timeout=1s&"
                                                              "detect_loss=true")});
     }
+    command.insert(command.end(), options.begin(), options.end());
     return command;
   }
   [[nodiscard]] std::vector<int> ports() const {
@@ -89,11 +90,16 @@ struct MembersTest {
     return Eventually([&] { return view.AllHave(count); });
   }
 
+  const std::vector<std::string> options;
   EtcdServer etcd;
   const std::string leases = fmt::format("etcd://127.0.0.1:{}/docs", etcd.port());
   DeploymentView view{leases};
   std::vector<std::unique_ptr<RedisServer>> stores;
   std::vector<std::unique_ptr<MemberServer>> servers;
+};
+
+struct AllMustBeInTest : MembersTest {
+  AllMustBeInTest() : MembersTest({"--min-in", "3"}) {}
 };
 
 bool Progress(const LoadThreads& load, std::uint64_t operations) {
@@ -146,6 +152,17 @@ TEST_CASE_METHOD(MembersTest, "documents outlive a server, and all stores but on
   WriteHistory(of_key, history);
   CAPTURE(judgement.key, judgement.reason, of_key.str(), servers[0]->Log(), servers[1]->Log());
   CHECK(judgement.verdict == Judgement::Verdict::kLinearizable);
+}
+
+TEST_CASE_METHOD(AllMustBeInTest, "below --min-in, changes are refused and reads are served",
+                 "[docstore][members][not_tsan]") {
+  REQUIRE(AwaitMembers(kStores));
+  ChaosClient client(0, 1, ports(), kDocuments);
+  CHECK(Eventually([&] { return client.Write(0); }));
+  stores[0]->Kill();
+  CHECK(AwaitMembers(kStores - 1));
+  CHECK(Eventually([&] { return client.Read(0); }));
+  CHECK_FALSE(client.Write(0));
 }
 
 // ThreadSanitizer keeps back a signal that meets a thread which waits for a future.

@@ -63,6 +63,8 @@ bool ChaosClient::Step() {
 
 bool ChaosClient::Read(int key) { return Do(Kind::kGet, key); }
 
+bool ChaosClient::Write(int key) { return Do(Kind::kSet, key); }
+
 bool ChaosClient::Do(Kind kind, int key) {
   // Mostly a server that serves it; sometimes one that may only believe so.
   const auto owner = owners_.find(key);

@@ -58,6 +58,8 @@ class ChaosClient {
   bool Step();
   /// Reads a key from any server; false if the outcome is not kOk.
   [[nodiscard]] bool Read(int key);
+  /// Sets a key to a new value, as Read.
+  [[nodiscard]] bool Write(int key);
 
   [[nodiscard]] const std::vector<Operation>& history() const { return history_; }
 

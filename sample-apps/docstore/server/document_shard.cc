@@ -122,7 +122,8 @@ struct DocumentShard::State {
     if (outcome.error) co_return std::move(outcome);
     KeyList revealed = Revealed(keys, found, request, outcome.changed);
     found = Found();  // ends the turn; only the answer holds its state from here on
-    auto [ec] = co_await map.AsyncSafeReply(std::move(revealed), kAwait);
+    const AnswerLevel level{.members = std::nullopt, .write = outcome.changed};
+    auto [ec] = co_await map.AsyncSafeReply(std::move(revealed), level, kAwait);
     if (outcome.changed && IsRefusal(ec)) {
       // The store refuses one of the states, but it may have taken another one.
       const Found now = co_await Load(map, *self->turnstile, request, keys);
