@@ -1,6 +1,5 @@
 # The memory of a server while much more data is loaded than one file of a shard holds, and its rate
-# of gets afterwards. Sourced by run.sh, which sets bin, results, pictures, scratch, quick, commit,
-# machine.
+# of gets afterwards. Sourced by run.sh behind server.sh and redis.sh.
 # shellcheck shell=bash disable=SC2154
 
 growth_bytes=$((10 * 1000 * 1000 * 1000)) growth_budget=$((4 << 30))
@@ -31,29 +30,25 @@ growth() {
     { cat "$scratch/errors" >&2 && return 1; }
   loaded=$((SECONDS - began))
   say "loaded in $loaded s; waiting for merges"
-  local merges=-1 now calm=0
-  while ((calm < 10)); do
-    now=$(redis-cli -p "$blowfish_port" INFO persistence | sed -n 's/^\(freezes\|merges.*\)://p' | tr -d '\r\n')
-    [[ $now == "$merges" ]] && ((++calm)) || calm=0
-    merges=$now
-    sleep 0.5
-  done
-  local quiet=$((SECONDS - began - 5)) keys rate
-  keys=$(total keys)
-  rate=$(redis-benchmark -p "$blowfish_port" -n $((quick ? 100000 : 1000000)) -c 16 -P 16 \
-    -r "$keys" --csv GET __rand_int__ | tail -n 1 | cut -d, -f2 | tr -d '"')
-  sleep 1
-  stop_database
-  wait "$watcher"
+  await_calm
+  local quiet=$((SECONDS - began - 2))
+  say "gets"
+  # It fails if a key is missing.
+  raw_bytes=$growth_bytes offer /dev/null --operations get --closed "$calibration" --depth 16 \
+    --connections 16 2>"$scratch/errors" || { cat "$scratch/errors" >&2 && return 1; }
+  # While the server ends, its figures are wrong.
+  kill "$watcher"
+  wait "$watcher" || true
   jq -n --arg commit "$commit" --arg machine "$machine" --argjson bytes "$growth_bytes" \
     --argjson budget "$growth_budget" --argjson loaded_s "$loaded" --argjson quiet_s "$quiet" \
-    --argjson keys "$keys" --argjson gets_per_s "$rate" --argjson files "$(tail -n 1 "$csv" | cut -d, -f6)" \
-    --argjson most "$(cut -d, -f2 "$csv" | sort -n | tail -n 1)" \
-    --argjson last "$(tail -n 1 "$csv" | cut -d, -f2)" \
-    --argjson compressed "$(tail -n 1 "$csv" | cut -d, -f5)" \
+    --argjson keys "$(total keys)" --argjson files "$(total compressed_files)" \
+    --argjson most "$(cut -d, -f2 "$csv" | sort -n | tail -n 1)" --argjson last "$(resident)" \
+    --argjson compressed "$(total compressed_bytes)" --slurpfile gets "$scratch/summary" \
     '{$bytes, $budget, $keys, $loaded_s, $quiet_s, most_resident: $most, resident_at_end: $last,
-      compressed_bytes: $compressed, $files, $gets_per_s, $commit, $machine}' \
+      compressed_bytes: $compressed, $files, gets_per_s: ($gets[0].answered_per_s | round),
+      $commit, $machine}' \
     >"$results/shard/growth.json"
+  stop_database
   cat "$results/shard/growth.json"
   gnuplot -e "out='$pictures/shard-growth.svg'; data='$csv'; budget=$growth_budget.0; \
     caption='A load of $((growth_bytes / 1000000)) MB of line items into 2 shards'" "$here/growth.gp"

@@ -5,16 +5,22 @@
 
 namespace stout::bench::shard {
 
-Oracle::Oracle(RecordSource& source) : schema_(source.schema()), indexes_(schema_.size()) {
+Oracle::Oracle(RecordSource& source, Keep keep)
+    : schema_(source.schema()), indexes_(schema_.size()) {
   source.Rewind();
   while (const auto record = source.Next()) {
     keys_.emplace_back(record->key);
+    if (keep == Keep::kKeys) {
+      text_.clear();
+      ends_.clear();
+    }
     text_ += record->value;
     ends_.push_back(text_.size());
   }
   if (keys_.size() >= std::numeric_limits<RecordNumber>::max()) {
     throw std::runtime_error("too many records for the benchmark: 2^32 or more");
   }
+  if (keep == Keep::kKeys) return;
   // Only now does nothing move any more.
   for (RecordNumber record = 0; record < size(); ++record) {
     if (!number_.emplace(key(record), record).second) {
@@ -40,6 +46,10 @@ void Oracle::AddToIndex(std::size_t attribute, std::string_view value, RecordNum
 std::string_view Oracle::value(RecordNumber record) const {
   const std::uint64_t begin = record == 0 ? 0 : ends_[record - 1];
   return std::string_view(text_).substr(begin, ends_[record] - begin);
+}
+
+std::string_view Oracle::last_value() const {
+  return std::string_view(text_).substr(ends_.size() < 2 ? 0 : ends_[ends_.size() - 2]);
 }
 
 std::optional<RecordNumber> Oracle::Find(std::string_view key) const {

@@ -25,8 +25,15 @@ using RecordNumber = std::uint32_t;
 /// Cost: some 6 bytes of memory for each byte of a value; fewer than 2^32 records.
 class Oracle {
  public:
+  enum class Keep : std::uint8_t {
+    kAll,
+    /// Answers only size(), key() and last_value(), in 32 bytes of memory for each record, so that
+    /// much data can be asked for beside its server.
+    kKeys,
+  };
+
   /// Reads the source from its beginning.
-  explicit Oracle(RecordSource& source);
+  explicit Oracle(RecordSource& source, Keep keep = Keep::kAll);
   Oracle(const Oracle&) = delete;
   Oracle& operator=(const Oracle&) = delete;
 
@@ -38,6 +45,8 @@ class Oracle {
 
   [[nodiscard]] std::string_view key(RecordNumber record) const { return keys_[record]; }
   [[nodiscard]] std::string_view value(RecordNumber record) const;
+  /// Requires records.
+  [[nodiscard]] std::string_view last_value() const;
 
   [[nodiscard]] std::optional<RecordNumber> Find(std::string_view key) const;
 

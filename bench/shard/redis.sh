@@ -12,16 +12,19 @@ sets() {
     awk -F'"' '$2 == "SET" { printf "%.0f", $4 }'
 }
 
-# keyed PORT: puts the records into a server.
-keyed() {
-  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - 2>"$scratch/errors" |
-    "$bin/blowfish-load" --to "127.0.0.1:$1" --drop-key --quiet -
-}
-
 # merging: a merge of our server runs or waits.
 merging() {
   (($(redis-cli -p "$blowfish_port" INFO persistence | tr -d '\r' |
     awk -F: '$1 ~ /^merges_(running|waiting)$/ { sum += $2 } END { print sum + 0 }') > 0))
+}
+
+# await_calm: until no merge of our server has run or waited for 2 s.
+await_calm() {
+  local calm=0
+  while ((calm < 10)); do
+    if merging; then calm=0; else ((++calm)); fi
+    sleep 0.2
+  done
 }
 
 # of_server NAME PORT: measures it, which has the records; adds a line to $scratch/servers. Its memory
@@ -53,17 +56,13 @@ of_redis() {
   of_server "$name" "$port"
 }
 
-# of_ours NAME OPTION...: a new server. It is measured when no merge has run or waited for 2 s.
+# of_ours NAME OPTION...: a new server.
 of_ours() {
-  local calm=0
   stop_database
   rm -rf "$scratch/beside"
   apart start_blowfish "$scratch/beside" --shards 1 --attributes "$attributes" "${@:2}"
   keyed "$blowfish_port"
-  while ((calm < 10)); do
-    if merging; then calm=0; else ((++calm)); fi
-    sleep 0.2
-  done
+  await_calm
   of_server "$1" "$blowfish_port"
 }
 

@@ -27,14 +27,19 @@ serve() {
 # total FIGURE: over all shards.
 total() { info_total "$blowfish_port" shards "$1"; }
 
+# keyed PORT [OPTION...]: puts the records into a server. Options are shard-data's.
+keyed() {
+  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:2}" 2>"$scratch/errors" |
+    "$bin/blowfish-load" --to "127.0.0.1:$1" --drop-key --quiet - ||
+    { cat "$scratch/errors" >&2 && return 1; }
+}
+
 # fill NAME SHARDS [OPTION...]: a directory with all records, all of them compressed. Options are
 # shard-data's.
 fill() {
   say "filling a server of $2 shards"
   serve "$1" "$plenty" --shards "$2" --attributes "$attributes" --freeze-bytes 1 --merge-bytes 1
-  "$bin/shard-data" --size "$raw_bytes" --format keyed --out - "${@:3}" 2>"$scratch/errors" |
-    "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key --quiet - ||
-    { cat "$scratch/errors" >&2 && return 1; }
+  keyed "$blowfish_port" "${@:3}"
   until compressed "$blowfish_port"; do
     kill -0 "$database" 2>/dev/null || { echo "bench shard: the server ended" >&2 && return 1; }
     sleep 0.2

@@ -89,6 +89,16 @@ TEST_CASE("the oracle finds what a scan finds", "[shard-bench]") {
   }
 }
 
+TEST_CASE("the oracle can keep only the keys and the last value", "[shard-bench]") {
+  VectorSource source({}, {{ToKey(1), "a"}, {ToKey(2), "bc"}, {ToKey(3), "de"}});
+  const Oracle all(source);
+  const Oracle keys(source, Oracle::Keep::kKeys);
+  CHECK(all.last_value() == "de");
+  CHECK(keys.last_value() == "de");
+  REQUIRE(keys.size() == 3);
+  for (RecordNumber i = 0; i < keys.size(); ++i) CHECK(keys.key(i) == all.key(i));
+}
+
 TEST_CASE("the oracle takes no key twice", "[shard-bench]") {
   VectorSource source({}, {{ToKey(1), "a"}, {ToKey(1), "b"}});
   CHECK_THROWS_WITH(Oracle(source), "two records of the benchmark have the same key");

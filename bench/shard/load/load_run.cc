@@ -170,7 +170,7 @@ asio::awaitable<std::string> LoadRun::Begin() {
   if (outcome.errc != Errc::kOk) co_return outcome.message;
   const resp::Reply& reply = outcome.replies.front();
   if (reply.error()) co_return reply.text;
-  if (reply.text != oracle_.value(oracle_.size() - 1)) {
+  if (reply.text != oracle_.last_value()) {
     co_return std::string(
         "the server does not have these records: fill it by shard-data --format keyed --out - | "
         "blowfish-load --drop-key -, and give --size, --data-seed and --placed-by as they were "

@@ -22,10 +22,12 @@ ExitCode ExitCodeOf(const LoadSummary& summary) {
 }
 
 Oracle ReadData(const LoadSettings& settings) {
+  const auto keep =
+      settings.requests.operations == Operations::kGet ? Oracle::Keep::kKeys : Oracle::Keep::kAll;
   Lineitem records(settings.data);
-  if (!settings.placement) return Oracle(records);
+  if (!settings.placement) return Oracle(records, keep);
   PlacedRecords placed(records, *settings.placement);
-  return Oracle(placed);
+  return Oracle(placed, keep);
 }
 
 ExitCode Execute(const LoadSettings& settings) {

@@ -48,8 +48,8 @@ class Requests {
  public:
   enum class Kind : std::uint8_t { kGet, kSearch };
 
-  /// Requires that the oracle has records, the values of the class, and with a skew, some in each
-  /// of the shards. Throws std::runtime_error if there is no such class.
+  /// Requires that the oracle has records, and with a skew, some in each of the shards. It must
+  /// keep all of them, except for kGet. Throws std::runtime_error if there is no such class.
   Requests(const Oracle& oracle, const RequestOptions& options, std::size_t shards);
 
   /// Adds the command that is due at this time after the start of the load.
