@@ -59,10 +59,12 @@ fill_member() {
 # watch_fill KIND: until all ranges have three members in. Writes down how many have them when.
 watch_fill() {
   local have=0 ranges=-1 last=$SECONDS
-  until ((have == ranges)); do
+  until ((have == ranges && ranges > 0)); do
     load_runs
     sleep 1  # STOUT.STATUS takes time of the processors
-    read -r have ranges < <(members_in | jq -r '"\(map(select(. == 3)) | length) \(length)"')
+    # A command may fail meanwhile.
+    read -r have ranges < <(members_in | jq -r '"\(map(select(. == 3)) | length) \(length)"') ||
+      continue
     echo "$EPOCHREALTIME $have" >>"$scratch/ranges-$1"
     ((SECONDS < last + 10)) || { last=$SECONDS && say "fill, $1: $have ranges have it"; }
   done

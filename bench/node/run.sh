@@ -53,7 +53,7 @@ source "$here/../rounds.sh"
 trap 'stop_servers; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
 
-# keep PART CASE SIDE VALUE
+# keep PART CASE SIDE VALUE: without a value, fails with the errors of the program.
 keep() {
   if [[ ! $4 ]]; then
     echo "bench node: $2 by $3 failed: $(tail -n 3 "$scratch/errors")" >&2
@@ -70,9 +70,10 @@ count() { requests[$id]=$(jq -n "$1 * $seconds + 1 | floor"); }
 # offer PART CASE SIDE PORT CLIENTS PIPELINE TEST KEYS: keeps the requests per second.
 offer() {
   local id="$*" rate
-  rate=$(redis-benchmark -p "$4" -c "$5" -P "$6" -t "$7" -r "$8" -n "${requests[$id]-50000}" \
-    -d "${#value}" --csv 2>"$scratch/errors" |
-    awk -F'"' -v test="${7^^}" '/Error/ { exit } $2 == test { print $4 }')
+  rate=$({ redis-benchmark -p "$4" -c "$5" -P "$6" -t "$7" -r "$8" -n "${requests[$id]-50000}" \
+    -d "${#value}" --csv |
+    awk -F'"' -v test="${7^^}" '/Error/ { print >"/dev/stderr"; exit 1 }
+      $2 == test { print $4 }'; } 2>"$scratch/errors") || rate=''
   keep "$1" "$2" "$3" "$rate"
   count "$rate"
 }
@@ -145,7 +146,7 @@ pgbench_side() {
   local rate pipeline
   rate=$("$postgres_programs/pgbench" -h "$scratch/postgres" -U postgres -n -M prepared \
     -f "$here/$3.sql" -D keys="$keys" -D hot="$hot" -D value="$value" -c "$clients" -j "$(nproc)" \
-    -T "$seconds" postgres 2>"$scratch/errors" | sed -n 's/^tps = \([0-9.]*\) .*/\1/p')
+    -T "$seconds" postgres 2>"$scratch/errors" | sed -n 's/^tps = \([0-9.]*\) .*/\1/p') || rate=''
   for pipeline in "${pipelines[@]}"; do
     keep "$1" "$(case_of "$2" "$pipeline")" pgbench "$rate"
   done

@@ -36,7 +36,8 @@ of_server() {
     { cat "$scratch/errors" >&2 && return 1; }
   gets=$(jq '.answered_per_s | round' "$scratch/summary")
   memory=$(resident)  # with the layers that the load was given
-  sets=$(sets "$2")
+  # A failure must not end the script before its reason is printed.
+  sets=$(sets "$2") || sets=''
   [[ $sets ]] || { cat "$scratch/errors" >&2 && return 1; }
   printf '%-24s %10d %10d %14d\n' "$1" "$gets" "$sets" "$memory"
   jq -nc --arg name "$1" --argjson gets "$gets" --argjson sets "$sets" --argjson memory "$memory" \
