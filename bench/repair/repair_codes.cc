@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -44,10 +45,13 @@ std::vector<Block> Combine(std::vector<Block>& from, int rows, unsigned char* ma
   return made;
 }
 
-/// The file in ten blocks. The last is filled up with zeros.
+/// The file in ten blocks of at most 2 GiB, the limit of the library. The last is filled up with
+/// zeros.
 std::vector<Block> Split(const std::string& path) {
   const auto bytes = std::filesystem::file_size(path);
   const auto size = static_cast<std::size_t>((bytes + kData - 1) / kData);
+  if (size > std::numeric_limits<int>::max())
+    throw std::runtime_error(path + ": a tenth of it exceeds 2 GiB: give a smaller file");
   std::ifstream file(path, std::ios::binary);
   std::vector<Block> blocks(kData, Block(size));
   for (Block& block : blocks)

@@ -176,8 +176,12 @@ class Measurement {
 
 ExitCode Execute(const Command& command) {
   const std::vector<KeptRecord> records = ReadRecords(command.data);
-  std::uint64_t value_bytes = 0;
-  for (const auto& [key, value] : records) value_bytes += value.size();
+  const std::size_t most = std::ranges::max(command.files);
+  if (records.size() < most) {
+    throw std::runtime_error(
+        fmt::format("--files: {} files need as many records, and there are {}: raise --size", most,
+                    records.size()));
+  }
   fmt::print("nanoseconds of the processor; {} records\n", records.size());
   fmt::print("{:>5}{:>14}{:>13}{:>12}{:>12}{:>12}{:>12}\n", "files", "find missing", "find oldest",
              "find any", "get oldest", "get any", "turn");
