@@ -1,8 +1,12 @@
 #include "shard/data_options.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
 
 #include "program/options.h"
+#include "shard/queries.h"
 
 namespace stout::bench::shard {
 
@@ -21,6 +25,12 @@ CLI::Option* AddPlacement(CLI::App& app, std::optional<Placement>& placement) {
       [](const std::string& text) { return ParsePlacement(text, Lineitem::GetSchema()); },
       "ATTRIBUTE:SHARDS, such as partkey:3",
       [&placement](const Placement& parsed) { placement = parsed; });
+}
+
+std::string IsSearchClass(const std::string& name) {
+  const auto classes = SearchClasses(Lineitem::GetSchema());
+  if (std::ranges::count(classes, name, &SearchClass::name) > 0) return "";
+  return fmt::format("'{}' is not an attribute or mix8", name);
 }
 
 void AddDistribution(CLI::App& app, load::Distribution& distribution) {

@@ -19,6 +19,9 @@ void AddDataOptions(CLI::App& app, LineitemOptions& data,
 /// Adds --placed-by ATTRIBUTE:SHARDS.
 CLI::Option* AddPlacement(CLI::App& app, std::optional<Placement>& placement);
 
+/// Returns "" if it is one of SearchClasses() of line items, otherwise the problem: for CLI11.
+[[nodiscard]] std::string IsSearchClass(const std::string& name);
+
 /// Adds --distribution of the requests.
 void AddDistribution(CLI::App& app, load::Distribution& distribution);
 

@@ -118,6 +118,7 @@ layers() {
 }
 
 less=(--gets 10000 --searches 1000 --hits 100000)
+[[ " ${options[*]}" != *" --kind"* ]] || less=(--gets 10000)  # values that are not searched
 if [[ $static && ${#options[@]} -gt 0 ]]; then
   compare other ${quick:+"${less[@]}"} "${options[@]}"
 elif [[ $static && $quick ]]; then

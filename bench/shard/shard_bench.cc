@@ -36,18 +36,23 @@ struct Command {
   std::string json_file;
 };
 
-void AddLoad(CLI::App& app, CompareOptions& options, Duration& longest) {
+// `kind` excludes the options of searches.
+void AddLoad(CLI::App& app, CompareOptions& options, Duration& longest, CLI::Option* kind) {
   AddDistribution(app, options.distribution);
   app.add_option("--classes", options.classes, "Searches: attributes, or mix8")
+      ->check(CLI::Validator(IsSearchClass, ""))
       ->type_name("CLASS...")
+      ->excludes(kind)
       ->capture_default_str();
   program::Options more(app);
   more.Count("--gets", options.gets, 1, program::kMaxCount, "Gets in a batch");
   more.Count("--depth", options.depth, 1, 10'000, "Gets at once, for peers that can do several");
   more.Count("--searches", options.searches.searches, 1, program::kMaxCount,
-             "Maximum searches in a batch");
+             "Maximum searches in a batch")
+      ->excludes(kind);
   more.Count("--hits", options.searches.hits, 0, program::kNoMax,
-             "Maximum records that a batch of searches finds");
+             "Maximum records that a batch of searches finds")
+      ->excludes(kind);
   more.Count("--repeats", options.repeats, 1, 1000, "Runs of each batch");
   more.Seconds("--longest", longest, Duration::zero(), std::chrono::seconds(1'000'000),
                "Longest run of a batch; a slower peer runs a part of the batch each time");
@@ -59,9 +64,10 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   CLI::App app(kDescription, "shard-bench");
   app.footer(kFooter);
   AddDataOptions(app, options.data);
-  app.add_option("--kind", options.kind,
-                 "Values without attributes instead of line items; gets alone are measured")
-      ->check(CLI::IsMember(MadeValues::Kinds()));
+  CLI::Option* const kind =
+      app.add_option("--kind", options.kind,
+                     "Values without attributes instead of line items; gets alone are measured")
+          ->check(CLI::IsMember(MadeValues::Kinds()));
   program::Options more(app);
   more.Seed(options.seed, "The same seed gives the same queries");
   app.add_option("--peers", options.peers, "Peers to compare")
@@ -74,7 +80,7 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   more.Text("--redis", options.peer_options.redis,
             "A Redis without keys; without it this peer is left out", "HOST:PORT");
   Duration longest = std::chrono::round<Duration>(std::chrono::duration<double>(options.longest_s));
-  AddLoad(app, options, longest);
+  AddLoad(app, options, longest, kind);
   AddJson(app, command.json_file);
   if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
   options.longest_s = std::chrono::duration<double>(longest).count();

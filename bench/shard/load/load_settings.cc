@@ -81,12 +81,7 @@ void AddRequests(CLI::App& app, RequestOptions& requests) {
       {{"get", Operations::kGet}, {"search", Operations::kSearch}, {"mix", Operations::kMix}},
       "get; search, by attribute and value; mix: half of each");
   app.add_option("--class", requests.search_class, "Class of the searches: an attribute, or mix8")
-      ->check([](const std::string& name) {
-        for (const SearchClass& of : SearchClasses(Lineitem::GetSchema())) {
-          if (of.name == name) return std::string();
-        }
-        return fmt::format("'{}' is not an attribute or mix8", name);
-      })
+      ->check(IsSearchClass)
       ->type_name("CLASS")
       ->capture_default_str();
   options.Count("--keys", requests.keys, 1, 1000,
