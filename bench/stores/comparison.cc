@@ -23,6 +23,31 @@ constexpr double kStepFromLike = 1.7;
 
 double ToMilliseconds(double seconds) { return seconds * 1000; }
 
+// Returns false if interrupted.
+bool ConfirmSome(std::vector<Entry>& entries, std::vector<std::size_t> open, double resolution,
+                 const RepeatTrials& repeat) {
+  bool interrupted = false;
+  for (int step = 0; step < kStepsDown && !open.empty(); ++step) {
+    const std::vector<std::optional<AtRate>> medians = repeat(open);
+    interrupted = medians.empty();
+    if (interrupted) break;
+    std::vector<std::size_t> failed;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      Entry& entry = entries[open[i]];
+      if (medians[i]) {
+        entry.sustained = medians[i];
+      } else {
+        entry.sustained->rate /= std::pow(1 + resolution, 1 << step);
+        entry.at_least = false;
+        failed.push_back(open[i]);
+      }
+    }
+    open = std::move(failed);
+  }
+  for (const std::size_t i : open) entries[i].sustained.reset();
+  return !interrupted;
+}
+
 /// The comparison of one setting.
 class Match {
  public:
@@ -49,7 +74,8 @@ class Match {
     PreloadTables();
     if (options_.rate == 0) {
       Search();
-      Confirm();
+      Confirm(comparison_, options_.search.resolution,
+              [this](const std::vector<std::size_t>& who) { return RepeatAtTheirs(who); });
     }
     CompareAtOneRate();
     MeasureLightLoad();
@@ -144,35 +170,15 @@ class Match {
     return search;
   }
 
-  // Finding the best of many short trials flatters; what is reported is what holds when repeated.
-  void Confirm() {
-    const Entry* const best = comparison_.BestPlain();
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      const Entry& entry = comparison_.entries[i];
-      if (!entry.sustained) continue;
-      if (!entry.plain || entry.sustained->rate >= kNearlyBest * best->sustained->rate) {
-        open.push_back(i);
-      }
+  // Returns nullopt for those of which not most trials sustained their rate. Empty if interrupted.
+  std::vector<std::optional<AtRate>> RepeatAtTheirs(const std::vector<std::size_t>& who) {
+    const auto rate_of = [this](std::size_t i) { return comparison_.entries[i].sustained->rate; };
+    const std::vector<Trials> all = Repeat(who, rate_of);
+    std::vector<std::optional<AtRate>> medians(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (MostSustained(all[i])) medians[i] = Median(rate_of(who[i]), all[i]);
     }
-    for (int step = 0; step < kStepsDown && !open.empty(); ++step) {
-      const std::vector<Trials> all =
-          Repeat(open, [this](std::size_t i) { return comparison_.entries[i].sustained->rate; });
-      if (all.empty()) break;
-      std::vector<std::size_t> failed;
-      for (std::size_t i = 0; i < open.size(); ++i) {
-        Entry& entry = comparison_.entries[open[i]];
-        if (MostSustained(all[i])) {
-          entry.sustained = Median(entry.sustained->rate, all[i]);
-        } else {
-          entry.sustained->rate /= std::pow(1 + options_.search.resolution, 1 << step);
-          entry.at_least = false;
-          failed.push_back(open[i]);
-        }
-      }
-      open = std::move(failed);
-    }
-    for (const std::size_t i : open) comparison_.entries[i].sustained.reset();
+    return medians;
   }
 
   void CompareAtOneRate() {
@@ -261,6 +267,25 @@ const Entry* Comparison::BestPlain() const {
     if (best == nullptr || entry.sustained->rate > best->sustained->rate) best = &entry;
   }
   return best;
+}
+
+void Confirm(Comparison& comparison, double resolution, const RepeatTrials& repeat) {
+  std::vector<Entry>& entries = comparison.entries;
+  std::vector<bool> confirmed(entries.size());
+  while (true) {
+    const Entry* const best = comparison.BestPlain();
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const Entry& entry = entries[i];
+      if (confirmed[i] || !entry.sustained) continue;
+      if (!entry.plain || entry.sustained->rate >= kNearlyBest * best->sustained->rate) {
+        open.push_back(i);
+        confirmed[i] = true;
+      }
+    }
+    // When the best have become lower, others may be the best.
+    if (open.empty() || !ConfirmSome(entries, open, resolution, repeat)) return;
+  }
 }
 
 std::vector<Comparison> Compare(const CompareOptions& options, const OnTrial& on_trial,

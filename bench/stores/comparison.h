@@ -73,6 +73,16 @@ struct Comparison {
   [[nodiscard]] const Entry* BestPlain() const;
 };
 
+/// Repeats the trials of these entries at their rates. Returns for each the median, or nullopt if
+/// its rate was mostly not sustained; nothing if interrupted.
+using RepeatTrials =
+    std::function<std::vector<std::optional<AtRate>>(const std::vector<std::size_t>& entries)>;
+
+/// Finding the best of many short trials flatters. So this lowers rates until they hold when
+/// repeated, those of all policies and of the best plain clients. BestPlain() is confirmed then,
+/// unless `repeat` was interrupted.
+void Confirm(Comparison& comparison, double resolution, const RepeatTrials& repeat);
+
 /// Told of each trial before it runs: for a progress line.
 using OnTrial = std::function<void(const Comparison&, const std::string& name, double rate)>;
 

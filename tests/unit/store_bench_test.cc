@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <variant>
@@ -157,6 +158,30 @@ TEST_CASE("the best plain client is that which sustains most", "[store-bench]") 
                         {.name = "natural", .sustained = AtRate{9000, {}}}};
   REQUIRE(comparison.BestPlain() != nullptr);
   CHECK(comparison.BestPlain()->name == "pool:4");
+}
+
+TEST_CASE("the best plain client is confirmed when a better one was lucky", "[store-bench]") {
+  Comparison comparison;
+  comparison.entries = {{.name = "lucky", .plain = true, .sustained = AtRate{10'000, {}}},
+                        {.name = "next", .plain = true, .sustained = AtRate{7'900, {}}},
+                        {.name = "slow", .plain = true, .sustained = AtRate{1'000, {}}},
+                        {.name = "natural", .sustained = AtRate{500, {}}}};
+  const std::vector<double> sustained = {6'500, 6'000, 0, 500};
+  std::vector<std::vector<std::size_t>> repeated;
+  Confirm(comparison, 0.25, [&](const std::vector<std::size_t>& who) {
+    repeated.push_back(who);
+    std::vector<std::optional<AtRate>> medians;
+    for (const std::size_t i : who) {
+      const double rate = comparison.entries[i].sustained->rate;
+      medians.push_back(rate <= sustained[i] ? std::optional(AtRate{rate, {}}) : std::nullopt);
+    }
+    return medians;
+  });
+  // 10,000 / 1.25 is too much, and then 8,000 / 1.25^2 is not.
+  CHECK(comparison.entries[0].sustained->rate == 5'120);
+  CHECK(comparison.entries[1].sustained->rate == Approx(4'044.8));
+  CHECK(comparison.BestPlain()->name == "lucky");
+  CHECK(repeated == std::vector<std::vector<std::size_t>>{{0, 3}, {0}, {0}, {1}, {1}, {1}});
 }
 
 std::variant<StoreBenchCommand, ExitCode> Parse(std::vector<const char*> arguments) {
