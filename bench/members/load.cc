@@ -22,12 +22,18 @@ TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_s
 void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
                      std::size_t requests, Kind kind) {
   answered_ += requests;
+  // The time of the answer alone decides. Otherwise the requests under way at both ends would lack,
+  // and with them the slowest.
   const TimePoint from = begin + load.warm_up;
-  if (sent < from || now > from + load.measure) return;
+  if (now < from || now > from + load.measure) return;
   requests_ += requests;
-  latencies_.push_back(now - sent);
+  AddLatency(now - sent, kind);
+}
+
+void LoadResult::AddLatency(Duration latency, Kind kind) {
+  latencies_.push_back(latency);
   ++counts_[kind];
-  sums_[kind] += now - sent;
+  sums_[kind] += latency;
 }
 
 double LoadResult::mean_us(Kind kind) const {

@@ -37,10 +37,15 @@ struct Load {
 class LoadResult {
  public:
   enum Kind { kSet, kGet, kRelaxedGet };
+  /// Counts requests that were answered in the measured time, whenever they were sent.
   /// `now`: when the answer came. `sent`: when the request was sent or was due. `kind` is that of
   /// the last request.
   void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests,
            Kind kind = kSet);
+
+  /// Counts in the latencies alone: for requests that were due, but could not be sent until the
+  /// end.
+  void AddLatency(Duration latency, Kind kind);
 
   /// Requests that were answered at any time, also before and after the measured time.
   [[nodiscard]] std::uint64_t answered() const { return answered_; }

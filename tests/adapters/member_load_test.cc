@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "members/load.h"
@@ -31,6 +32,34 @@ std::vector<std::string> KeysOf(const Server& server, const std::string& name) {
 }
 
 Load Short() { return {.clients = 4, .keys = 100, .zipf = 0.99, .warm_up = 1ms, .measure = 300ms}; }
+
+TEST_CASE("a request counts when its answer comes in the measured time", "[member-bench]") {
+  const Load load{.warm_up = 1s, .measure = 1s};
+  const TimePoint begin{10s};
+  LoadResult result;
+  result.Add(load, begin, begin, begin + 999ms, 1);
+  result.Add(load, begin, begin, begin + 1001ms, 1);
+  result.Add(load, begin, begin + 1s, begin + 1500ms, 1);
+  result.Add(load, begin, begin + 1500ms, begin + 2001ms, 1);
+  CHECK(result.answered() == 4);
+  CHECK(result.rate_per_s(load) == 2);
+  CHECK(result.quantile_us(1) == 1'001'000);
+}
+
+// The server takes 200 ms for each request, and one is due every 10 ms for 301 ms.
+TEST_CASE("a request that is overdue at the end counts its time until then", "[member-bench]") {
+  Server server([](const Server::Command& command) {
+    std::this_thread::sleep_for(200ms);
+    return Obey(command);
+  });
+  Load load = Short();
+  load.clients = 1;
+  load.rate = 100;
+  LoadResult result = RunOnServer(load, AddressOf(server), 0, nullptr);
+  CHECK(result.answered() <= 2);
+  CHECK(result.quantile_us(0) <= 10'000);
+  CHECK(result.quantile_us(0.5) > 100'000);
+}
 
 TEST_CASE("a client that knows the slots sends each request to its owner", "[member-bench]") {
   Server low(Obey), high(Obey);
