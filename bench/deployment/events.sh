@@ -5,12 +5,14 @@
 # 200 bytes is changed: 100 and 400 times a second, and as fast as 16 writers can. The processor time of
 # etcd with 10 and with 100 watchers, less that without any, is the cost of the events. If there is an
 # etcdctl (Debian: etcd-client), also with 20 watchers by gRPC. Prints the medians of 5 rounds (by default),
-# the least and the largest. Writes all runs to bench/results/deployment-events.json. Takes some minutes.
+# the least and the largest. Writes all runs to bench/results/deployment-events.json; with ROUNDS, to
+# build/ instead. Takes some minutes.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "bench deployment: $*" >&2 && exit 1; }
-rounds=${1:-5} changes=1000
+rounds=${1:-5} changes=1000 results=$here/../results
+(($# == 0)) || results=$here/../../build
 if [[ ! $rounds =~ ^[1-9][0-9]*$ ]]; then
   sed -n '2,/^set /{/^set /d; s/^# \{0,1\}//; p}' "$0" >&2
   exit 2
@@ -90,9 +92,10 @@ for ((round = 0; round < rounds; ++round)); do
     ((rate != 100)) || ! command -v etcdctl >/dev/null || run grpc 20 "$rate"
   done
 done
+mkdir -p "$results"
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 jq -s --arg machine "$machine" --argjson cpus "$(nproc)" \
   --arg etcd "$(etcd --version | sed -n 's/^etcd Version: //p')" \
   '{$machine, $cpus, $etcd, when: (now | todate), runs: .}' \
-  "$scratch/runs" >"$here/../results/deployment-events.json"
-jq -r -f "$here/events.jq" "$here/../results/deployment-events.json"
+  "$scratch/runs" >"$results/deployment-events.json"
+jq -r -f "$here/events.jq" "$results/deployment-events.json"

@@ -4,13 +4,15 @@
 # (10,000 documents) and with much (100). It bisects, each trial on a fresh database. Server and load
 # generator share this machine. A trial may fail once, because the machine may have been busy with
 # other work. Prints a table, and writes the report of the best trial of each to
-# bench/results/docstore.json.
+# bench/results/docstore.json. With a POLICY, or SECONDS_PER_TRIAL in the environment, it goes to
+# BIN_DIR/../docstore/ instead.
 set -euo pipefail
 
-bin=$1
-policies=("${@:2}")
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
+[[ $# == 0 && -z ${SECONDS_PER_TRIAL-} ]] || results=$bin/../docstore
+policies=("$@")
 ((${#policies[@]})) || policies=(unbatched fixed:20ms fixed:160ms natural)
-results=$(dirname "$0")/../results
 bound=50ms
 lowest=500 highest=200000 trials=8
 seconds=${SECONDS_PER_TRIAL:-4}
@@ -29,6 +31,7 @@ trap 'exit 130' INT TERM
 # trial POLICY DOCUMENTS RATE: whether that is sustained; its report is then $scratch/report.json.
 trial() {
   rm -rf "$scratch/db"
+  : >"$scratch/out" # the redirection of the server may come later
   "$bin/docstore-server" --store "rocksdb:$scratch/db" --policy "$1" --listen 127.0.0.1:0 \
     --threads 1 >"$scratch/out" 2>"$scratch/log" &
   server=$!

@@ -5,9 +5,10 @@
 #
 #   --before DIR   also measures the programs of DIR, an older build
 #
-# Prints a table, and writes all figures to bench/results/faults.json. Each measurement starts
-# private servers, whose files are on this machine's disk. It prints one line of JSON for each of its
-# figures, {"what": ..., "value": ..., "unit": ...}, or a line of text.
+# Prints a table, and writes all figures to bench/results/faults.json. With a MEASUREMENT, or if one
+# fails, they go to BIN_DIR/../faults/ instead. Each measurement starts private servers, whose files
+# are on this machine's disk. It prints one line of JSON for each of its figures,
+# {"what": ..., "value": ..., "unit": ...}, or a line of text.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -19,7 +20,7 @@ while (($#)); do
     --before) builds=("$2" "${builds[0]}") names=(before now) && shift ;;
     *)
       [[ $1 != run && -x $here/$1.sh ]] || { echo "bench faults: no measurement '$1'" >&2 && exit 2; }
-      measurements+=("$1")
+      measurements+=("$1") results=$bin/../faults
       ;;
   esac
   shift
@@ -44,6 +45,7 @@ for measurement in "${measurements[@]}"; do
   done
 done
 
+((failed == 0)) || results=$bin/../faults
 mkdir -p "$results"
 jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
   --arg when "$(date -u +%FT%TZ)" --argjson cpus "$(nproc)" \

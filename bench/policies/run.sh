@@ -5,13 +5,16 @@
 # batch and 20 us a write, models stores that sell operations per second. A run takes about 20
 # minutes, with --quick about 2, with --full some hours. `policy-bench --help` lists further
 # options. A further --store URL adds to the two. Prints tables. Writes all figures to
-# bench/results/policies.json, and pictures beside it.
+# bench/results/policies.json, and pictures beside it. With options other than --full or
+# --documents 10000,100, all goes to BIN_DIR/../policies/ instead.
 set -euo pipefail
 
-bin=$1
-shift
-here=$(dirname "$0")
-results=$here/../results
+# shellcheck source=/dev/null
+source "$(dirname "$0")/../arguments.sh"
+case $* in
+  '' | --full | '--documents 10000,100') ;;
+  *) results=$bin/../policies ;;
+esac
 mkdir -p "$results"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-bench.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT

@@ -4,7 +4,7 @@
 # serves and until its layers are back, and the gets of the source meanwhile. A second table has the
 # paper's figure 7: replicas and the Reed-Solomon code RS(10,2).
 #
-#   SIZE      MiB of line items; by default 64 and 256
+#   SIZE      MiB of line items; by default 64 and 256. Otherwise figures go to BIN_DIR/../repair/
 #   --quick   4 MiB and shorter loads, to BIN_DIR/../repair-quick/
 #
 # Starts private blowfish-servers, and stops them again. Prints a table, and writes all figures to
@@ -18,7 +18,7 @@ while (($#)); do
   case $1 in
     --quick) sizes=(4) seconds=2 results=$bin/../repair-quick ;;
     -h | --help) usage && exit ;;
-    *) sizes+=("$1") ;;
+    *) sizes+=("$1") results=$bin/../repair ;;
   esac
   shift
 done
