@@ -46,9 +46,10 @@ trial() {
   "$bin/docstore-load" --target "http://$address" --label "$1, $2 documents" --rate "$3" \
     --duration "${seconds}s" --warmup 1s --documents "$2" --read-fraction 0 --connections 16 \
     --pipeline 64 --preload --stats --max-p99 "$bound" --json "$scratch/report.json" \
-    >/dev/null 2>&1 || status=$?
+    >/dev/null 2>"$scratch/errors" || status=$?
   stop
-  return $status
+  ((status == 0 || status == 5)) || { cat "$scratch/errors" >&2 && exit "$status"; }
+  return $status  # 5: slower than --max-p99
 }
 
 # best POLICY DOCUMENTS: bisects on a logarithmic scale; prints the rate, keeps the report.
