@@ -80,6 +80,16 @@ open_redis() {
   url=$redis_url
 }
 
+# most_documents OPTION...: the largest number of --documents.
+most_documents() {
+  printf '%s\n' "$@" | awk -v usual="$documents" '
+    /^-/ { named = sub(/^--documents=?/, "") }
+    named {
+      for (i = split($0, numbers, ","); i > 0; --i) if (numbers[i] + 0 > most) most = numbers[i] + 0
+    }
+    END { printf "%d", most ? most : usual }'
+}
+
 # fill URL: writes every document once, so that no trial but finds them there.
 fill() {
   local address=''
@@ -98,6 +108,7 @@ fill() {
   server=''
 }
 
+documents=$(most_documents "${options[@]}")
 choices=()
 for store in "${stores[@]}"; do
   say "starting $store"
