@@ -9,8 +9,8 @@
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Prints tables. Writes all
-# figures to bench/results/fleet.json, and pictures beside it; with --quick or -- they go to
-# BIN_DIR/../fleet/ instead. README.md describes the method.
+# figures to bench/results/fleet.json, and pictures beside it; with --quick, a STORE or --, or when it
+# is cut short, they go to BIN_DIR/../fleet/ instead. README.md describes the method.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -31,7 +31,7 @@ while (($#)); do
       options=("${@:2}")
       break
       ;;
-    postgres | redis | link=[1-9]*) stores+=("$1") ;;
+    postgres | redis | link=[1-9]*) stores+=("$1") results=$bin/../fleet ;;
     *) echo "bench fleet: no option '$1'" >&2 && usage >&2 && exit 2 ;;
   esac
   shift
@@ -123,6 +123,7 @@ status=0
 "$bin/fleet-bench" --store "${choices[@]}" "${options[@]}" \
   --json "$scratch/json" --plot-data "$scratch/plot" || status=$?
 ((status == 0 || status == 130)) || exit "$status"
+((status == 0)) || results=$bin/../fleet
 
 mkdir -p "$results"
 jq -c --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \

@@ -6,8 +6,8 @@
 #
 # Starts a private PostgreSQL (fsync and synchronous_commit are on) and a private Redis (appendfsync
 # always), whose files are on this machine's disk, and stops them again. Prints tables. Writes all
-# figures to bench/results/stores.json, and pictures beside it; --quick writes them to
-# BIN_DIR/../stores-quick/ instead. README.md describes the method.
+# figures to bench/results/stores.json, and pictures beside it. With --quick or a STORE, or when it is
+# cut short, they go to BIN_DIR/../stores-quick/ instead. README.md describes the method.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -33,7 +33,7 @@ for option in "$@"; do
       light=(--light-load 5)
       ;;
     -h | --help) usage && exit ;;
-    postgres | redis | rocksdb) stores+=("$option") ;;
+    postgres | redis | rocksdb) stores+=("$option") results=$bin/../stores-quick ;;
     *) echo "bench stores: no option '$option'" >&2 && usage >&2 && exit 2 ;;
   esac
 done
@@ -130,6 +130,7 @@ bench_rocksdb() {
 
 for store in "${stores[@]}"; do "bench_$store"; done
 
+((status == 0)) || results=$bin/../stores-quick
 mkdir -p "$results"
 mapfile -t files < <(seq -f "$scratch/%.0f.part" "$parts")  # in the order in which they were made
 jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
