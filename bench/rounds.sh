@@ -1,10 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced by the run.sh of benchmarks whose sides take turns, after arguments.sh, with `bench`: its
-# name. Round 0 warms up, and nothing of it is kept.
+# Sourced by the run.sh of benchmarks whose sides take turns, after arguments.sh. Round 0 warms up, and
+# nothing of it is kept.
 
 round=0
-
-say() { printf 'bench %s, %d:%02d: %s\n' "$bench" $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
 # in_turns COMMAND... -- SIDE...: runs COMMAND SIDE for each, in every second round backwards.
 in_turns() {

@@ -31,18 +31,12 @@ trap 'exit 130' INT TERM
 # trial POLICY DOCUMENTS RATE: whether that is sustained; its report is then $scratch/report.json.
 trial() {
   rm -rf "$scratch/db"
-  : >"$scratch/out" # the redirection of the server may come later
+  : >"$scratch/out"
   "$bin/docstore-server" --store "rocksdb:$scratch/db" --policy "$1" --listen 127.0.0.1:0 \
     --threads 1 >"$scratch/out" 2>"$scratch/log" &
   server=$!
-  local address=
-  for _ in {1..100}; do
-    address=$(sed -n 's/^listening on //p' "$scratch/out")
-    [[ -z $address ]] || break
-    kill -0 "$server" 2>/dev/null || { cat "$scratch/log" >&2; exit 1; }
-    sleep 0.1
-  done
-  local status=0
+  local address status=0
+  await_address "$scratch/out" "$server" || { cat "$scratch/log" >&2 && stop && exit 1; }
   "$bin/docstore-load" --target "http://$address" --label "$1, $2 documents" --rate "$3" \
     --duration "${seconds}s" --warmup 1s --documents "$2" --read-fraction 0 --connections 16 \
     --pipeline 64 --preload --stats --max-p99 "$bound" --json "$scratch/report.json" \

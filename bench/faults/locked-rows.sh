@@ -4,38 +4,12 @@
 # a second. Prints the median and the largest of the 100 times.
 set -euo pipefail
 
-bin=$1
-here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=/dev/null
-source "$here/../../sample-apps/demo/databases.sh"
+source "$(dirname "$0")/lib/measure.sh"
 locked=8 others=20 rounds=5
 
-scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-locked-rows.XXXXXX")
-chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
-database='' server='' stranger=''
-stop() {
-  local pid
-  for pid in "$@"; do
-    kill "$pid" 2>/dev/null || true
-    wait "$pid" 2>/dev/null || true
-  done
-}
-# The server before its database, which would wait for it. Without locks it ends at once.
-trap 'stop $stranger $server $database; rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
-
-apart start_postgres "$scratch/postgres"
-: >"$scratch/out"
-"$bin/docstore-server" --store "$postgres_url" --listen 127.0.0.1:0 --reply-deadline 60s \
-  >"$scratch/out" 2>"$scratch/log" &
-server=$!
-address=
-for _ in {1..100}; do
-  address=$(sed -n 's/^listening on //p' "$scratch/out")
-  [[ -z $address ]] || break
-  kill -0 "$server" 2>/dev/null || { cat "$scratch/log" >&2; exit 1; }
-  sleep 0.1
-done
+start_postgres "$scratch/postgres"
+start_docstore --store "$postgres_url" --reply-deadline 60s
 
 # put TIMES DOCUMENT...: writes all at the same time; appends the seconds of each.
 put() {
@@ -52,7 +26,6 @@ put /dev/null "${held[@]}" "${free[@]}"
 mkfifo "$scratch/commands"
 "$postgres_programs/psql" -qAt -h "$scratch/postgres" -U postgres postgres \
   <"$scratch/commands" >"$scratch/held" &
-stranger=$!
 exec {commands}>"$scratch/commands"
 echo "BEGIN; SELECT count(*) FROM (SELECT FROM stout WHERE position('locked-' in encode(key, 'escape')) > 0
 FOR UPDATE) AS held;" >&"$commands"

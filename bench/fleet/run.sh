@@ -61,8 +61,6 @@ stop() {
 # `database` alone.
 trap 'stop $server "${started[@]}" $database; rm -rf "$scratch"' EXIT
 
-say() { printf 'bench fleet, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
-
 open_postgres() {
   apart start_postgres "$scratch/postgres"
   url=$postgres_url
@@ -96,11 +94,8 @@ fill() {
   : >"$scratch/fill"
   "$bin/docstore-server" --store "$1" --listen 127.0.0.1:0 --log-level error >"$scratch/fill" &
   server=$!
-  for _ in {1..100}; do
-    address=$(sed -n 's/^listening on //p' "$scratch/fill")
-    [[ -z $address ]] || break
-    sleep 0.05
-  done
+  await_address "$scratch/fill" "$server" ||
+    { echo "bench fleet: docstore-server does not start" >&2 && return 1; }
   "$bin/docstore-load" --target "http://$address" --documents "$documents" --preload \
     --rate 1 --duration 100ms >/dev/null 2>&1 ||
     { echo "bench fleet: cannot fill $1" >&2 && return 1; }

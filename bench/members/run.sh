@@ -25,7 +25,7 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 fail() { echo "bench members: $*" >&2 && exit 2; }
-bench=members rounds=5 quick=0 parts=()
+rounds=5 quick=0 parts=()
 while (($#)); do
   case $1 in
     --quick) quick=1 rounds=1 results=$bin/../members ;;

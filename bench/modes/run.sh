@@ -19,7 +19,7 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 fail() { echo "bench modes: $*" >&2 && exit 2; }
-bench=modes rounds=5 keys=20000 parts=()
+rounds=5 keys=20000 parts=()
 while (($#)); do
   case $1 in
     --quick) rounds=1 results=$bin/../modes ;;

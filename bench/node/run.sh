@@ -19,7 +19,7 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 fail() { echo "bench node: $*" >&2 && exit 2; }
-bench=node rounds=5 seconds=1 ycsb='' parts=()
+rounds=5 seconds=1 ycsb='' parts=()
 while (($#)); do
   case $1 in
     --quick) rounds=1 results=$bin/../node ;;

@@ -1,7 +1,6 @@
 # shellcheck shell=bash disable=SC2154
 # To be sourced by run.sh: the servers of a part, and the values in them.
 
-: "${bench:=node}"  # in messages
 processes=()  # in the order of their starts
 stop_servers() {
   local i pid

@@ -1,9 +1,6 @@
 # Functions for all parts of run.sh, which sources it and sets here, scratch, pictures and results.
 # shellcheck shell=bash disable=SC2154
 
-# say TEXT: progress, with the time since the beginning.
-say() { printf 'bench paper, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
-
 # keep RUNS FILTER: what stout-sim or policy-bench wrote to $scratch/json becomes a file of runs, by
 # a filter of paper.jq.
 keep() {

@@ -56,14 +56,8 @@ start_process() {
   : >"$output"
   "$bin/$2" --listen 127.0.0.1:0 --log-level error "${@:3}" >"$output" 2>"$output.log" &
   service+=($!)
-  for _ in {1..400}; do
-    address=$(sed -n 's/^listening on //p' "$output")
-    [[ -z $address ]] || return 0
-    kill -0 $! 2>/dev/null || break
-    sleep 0.05
-  done
-  echo "bench paper: $2 does not start: $(tail -n 5 "$output.log")" >&2
-  return 1
+  await_address "$output" $! ||
+    { echo "bench paper: $2 does not start: $(tail -n 5 "$output.log")" >&2 && return 1; }
 }
 
 # start_service POLICY: sets `address`, the router's.

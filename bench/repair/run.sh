@@ -43,7 +43,6 @@ stop() { # VARIABLE: with the name of a process
 trap 'for each in load target source; do stop "${each}_process"; done; rm -rf "$scratch"' EXIT
 trap 'echo "bench repair: interrupted" >&2; exit 130' INT TERM
 
-say() { printf 'bench repair, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 now() { echo "$EPOCHREALTIME"; }
 since() { jq -n --argjson from "$1" --argjson to "$EPOCHREALTIME" '($to - $from) * 1000 | round / 1000'; }
 

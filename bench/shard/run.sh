@@ -57,16 +57,9 @@ source "$here/../../sample-apps/demo/databases.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-shard.XXXXXX")
 database=''
-# stop_database: if there is one.
-stop_database() {
-  [[ -z $database ]] || kill "$database" 2>/dev/null || true
-  [[ -z $database ]] || wait "$database" 2>/dev/null || true
-  database=''
-}
 trap 'stop_database; rm -rf "$scratch"' EXIT
 trap 'echo "bench shard: interrupted" >&2; exit 130' INT TERM
 
-say() { printf 'bench shard, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 

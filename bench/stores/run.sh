@@ -48,19 +48,12 @@ source "$here/../../sample-apps/demo/databases.sh"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-stores.XXXXXX")
 chmod 755 "$scratch"  # PostgreSQL runs as a user of its own
 database='' proxy='' proxy_port=''
-stop_database() {
-  [[ -z $database ]] || kill "$database" 2>/dev/null || true
-  [[ -z $database ]] || wait "$database" 2>/dev/null || true
-  database=
-}
 stop_proxy() {
   [[ -z $proxy ]] || kill "$proxy" 2>/dev/null || true
   [[ -z $proxy ]] || wait "$proxy" 2>/dev/null || true
   proxy=
 }
 trap 'stop_proxy; stop_database; rm -rf "$scratch"' EXIT
-
-say() { printf 'bench stores, %d:%02d: %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
 # start_proxy SERVER ROUND_TRIP_US: sets `proxy` and `proxy_port`.
 start_proxy() {
@@ -70,13 +63,9 @@ start_proxy() {
   # The proxy lives as long as its input is open: by itself, too.
   "$bin/tcp-proxy" "$1" "delay=$(($2 / 2))us" <>"$scratch/proxy-input" >"$scratch/proxy" &
   proxy=$!
-  for _ in {1..100}; do
-    proxy_port=$(sed -n 's/^listening on .*://p' "$scratch/proxy")
-    [[ -z $proxy_port ]] || return 0
-    sleep 0.05
-  done
-  echo "bench stores: tcp-proxy does not start" >&2
-  return 1
+  await_address "$scratch/proxy" "$proxy" ||
+    { echo "bench stores: tcp-proxy does not start" >&2 && return 1; }
+  proxy_port=${address##*:}
 }
 
 parts=0 status=0
