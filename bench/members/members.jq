@@ -1,8 +1,6 @@
 # What run.sh measured, and its tables; needs -L of this directory and of ../stores.
 include "tables";
 
-def middle: sort | .[length / 2 | floor];
-
 # The ratios of a case: what is compared, with what, and the aim (at least).
 def compared:
   if .part == "rocksdb" then [["three", "one", .6]]
@@ -11,13 +9,8 @@ def compared:
 
 # Of lines of run.sh. Each side of a case has as many runs as there were rounds.
 def comparisons:
-  . as $all
-  | reduce .[] as $run ([]; if any(.[]; .part == $run.part and .case == $run.case) then .
-                            else . + [$run | {part, case}] end)
-  | map(. as $case
-  | (reduce ($all[] | select({part, case} == $case)) as $run ({}; .[$run.side] += [$run]))
-    as $runs
-  | . + {$runs, sides: ($runs | map_values({rate_per_s: (map(.rate_per_s) | middle),
+  by_case | map(.runs as $runs
+  | . + {sides: ($runs | map_values({rate_per_s: (map(.rate_per_s) | middle),
                                            p50_us: (map(.p50_us) | middle),
                                            p99_us: (map(.p99_us) | middle)})),
          ratios: [compared[] as [$side, $other, $aim]

@@ -1,10 +1,8 @@
 # What run.sh measured, and its tables; needs -L of this directory and of ../stores.
 include "tables";
 
-def middle: sort | .[length / 2 | floor];
 # The side that the others of a part are compared with.
 def base: {throughput: "cluster", latency: "cluster", levels: "ms+sc", replicas: "1", nodes: "1"}[.];
-def distinct: reduce .[] as $x ([]; if index([$x]) then . else . + [$x] end);
 
 # Of lines of `measure`: for each case its sides, with medians and all runs.
 def cases:

@@ -15,13 +15,8 @@ def ratio:
 
 # Of lines of run.sh. Each side of a case has as many runs as there were rounds.
 def comparisons:
-  . as $all
-  | reduce .[] as $run ([]; if any(.[]; .part == $run.part and .case == $run.case) then .
-                            else . + [$run | {part, case}] end)
-  | map(. as $case
-  | (reduce ($all[] | select({part, case} == $case)) as $run ({}; .[$run.side] += [$run.value]))
-    as $runs
-  | ($runs | map_values(sort | .[length / 2 | floor])) as $medians
+  by_case | map((.runs | map_values(map(.value))) as $runs
+  | ($runs | map_values(middle)) as $medians
   | [range($runs.node | length) as $i | $runs | map_values(.[$i]) | ratio] as $ratios
   | . + {$runs, $medians, aim: aim, ratio: ($medians | ratio),
          ratio_from: ($ratios | min), ratio_to: ($ratios | max)});

@@ -1,4 +1,5 @@
-# Markdown tables of bench/results/stores.json; `include "tables"` with -L.
+# Markdown tables of bench/results/stores.json, and what other benchmarks need too; `include "tables"`
+# with -L.
 
 # Three digits: more would be noise.
 def short:
@@ -12,6 +13,15 @@ def grouped:
   round | tostring
   | until(test("^[0-9]{4,}($|,)") | not; sub("(?<a>^[0-9]+)(?<b>[0-9]{3})(?<c>$|,)"; "\(.a),\(.b)\(.c)"));
 def rate: if . == null then "none" else grouped end;
+
+def middle: sort | .[length / 2 | floor];
+def distinct: reduce .[] as $x ([]; if index([$x]) then . else . + [$x] end);
+
+# Of lines with part, case and side: each case, in the order of their first lines, with its `runs` by side.
+def by_case:
+  . as $all
+  | [map({part, case}) | distinct[] as $case
+     | $case + {runs: (reduce ($all[] | select({part, case} == $case)) as $run ({}; .[$run.side] += [$run]))}];
 
 def padded($width; $left): (" " * ($width - length) // "") as $space
   | if $left then . + $space else $space + . end;
