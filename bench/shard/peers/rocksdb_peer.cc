@@ -6,6 +6,7 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -91,6 +92,19 @@ class RocksDbPeer final : public ShardPeer {
     return true;
   }
 
+  void GetMany(std::span<const std::string_view> keys, std::span<std::string> values) override {
+    keys_.clear();
+    for (const std::string_view key : keys) keys_.push_back(ToSlice(key));
+    found_.resize(keys.size());
+    statuses_.resize(keys.size());
+    database_->MultiGet({}, values_, keys.size(), keys_.data(), found_.data(), statuses_.data());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      Check(statuses_[i]);
+      values[i].assign(found_[i].data(), found_[i].size());
+      found_[i].Reset();
+    }
+  }
+
   void Search(std::size_t attribute, std::string_view value,
               std::vector<RecordNumber>& records) override {
     records.clear();
@@ -110,8 +124,7 @@ class RocksDbPeer final : public ShardPeer {
     space.Add("block cache", Property(values_, rocksdb::DB::Properties::kBlockCacheUsage));
     for (rocksdb::ColumnFamilyHandle* const family : {values_, index_}) {
       const std::string name = family == values_ ? "values" : "index";
-      space.Add("tables, " + name,
-                Property(family, rocksdb::DB::Properties::kEstimateTableReadersMem));
+      space.Add("tables, " + name, TableBytes(family));
       space.Add("memtables, " + name,
                 Property(family, rocksdb::DB::Properties::kCurSizeAllMemTables));
     }
@@ -133,13 +146,16 @@ class RocksDbPeer final : public ShardPeer {
     rocksdb::BlockBasedTableOptions table;
     table.block_size = kBlockBytes;
     table.block_cache = cache_;
+    // Iterators use no filter, so the index has none.
+    rocksdb::ColumnFamilyOptions index = options;
+    index.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(kBloomBits));
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     std::filesystem::create_directories(options_.directory);
     rocksdb::DB* database = nullptr;
     std::vector<rocksdb::ColumnFamilyHandle*> families;
     Check(rocksdb::DB::Open(options, options_.directory,
-                            {{rocksdb::kDefaultColumnFamilyName, options}, {"index", options}},
+                            {{rocksdb::kDefaultColumnFamilyName, options}, {"index", index}},
                             &families, &database));
     database_.reset(database);
     values_ = families[0];
@@ -180,6 +196,16 @@ class RocksDbPeer final : public ShardPeer {
     Check(at->status());
   }
 
+  // Memory of the open tables. Their filters and indexes count as parts of the files.
+  [[nodiscard]] std::uint64_t TableBytes(rocksdb::ColumnFamilyHandle* family) const {
+    rocksdb::TablePropertiesCollection tables;
+    Check(database_->GetPropertiesOfAllTables(family, &tables));
+    std::uint64_t in_files = 0;
+    for (const auto& [file, table] : tables) in_files += table->filter_size + table->index_size;
+    const auto bytes = Property(family, rocksdb::DB::Properties::kEstimateTableReadersMem);
+    return bytes - std::min(bytes, in_files);
+  }
+
   [[nodiscard]] std::uint64_t Property(rocksdb::ColumnFamilyHandle* family,
                                        const std::string& name) const {
     std::uint64_t number = 0;
@@ -195,6 +221,9 @@ class RocksDbPeer final : public ShardPeer {
   rocksdb::ColumnFamilyHandle* values_ = nullptr;  // of the database, as the next
   rocksdb::ColumnFamilyHandle* index_ = nullptr;
   std::string prefix_;
+  std::vector<rocksdb::Slice> keys_;  // of GetMany, as the next
+  std::vector<rocksdb::PinnableSlice> found_;
+  std::vector<rocksdb::Status> statuses_;
   bool searchable_ = true;
 };
 
