@@ -1,7 +1,5 @@
 #include "load/command_line.h"
 
-#include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include "stout/adapters/store_url.h"
@@ -42,15 +40,6 @@ bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
     stores.push_back(*store);
   }
   return true;
-}
-
-std::string IsNumber(const std::string& text) {
-  const auto is_letter = [](unsigned char c) {
-    return std::isalpha(c) != 0 && c != 'e' && c != 'E';
-  };
-  return std::any_of(text.begin(), text.end(), is_letter)
-             ? fmt::format("'{}' is not a number", text)
-             : std::string();
 }
 
 }  // namespace stout::bench

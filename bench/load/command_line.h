@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "program/exit_code.h"
+#include "program/options.h"
 
 namespace stout::bench {
 
@@ -29,18 +30,13 @@ void AddJson(CLI::App& app, std::string& file);
 [[nodiscard]] bool ReadStores(std::string_view program, const std::vector<std::string>& texts,
                               std::vector<StoreChoice>& stores);
 
-/// Returns "" if the text is a number, otherwise the problem. Refuses "nan", which CLI::Range
-/// accepts.
-[[nodiscard]] std::string IsNumber(const std::string& text);
-
 /// Adds a list of numbers, separated by commas.
 template <typename Number>
 void AddList(CLI::App& app, const std::string& flag, std::vector<Number>& list, double min,
              const std::string& help) {
   app.add_option(flag, list, help)
       ->delimiter(',')
-      ->check(CLI::Range(min, 1e9, fmt::format("at least {}", min)))
-      ->check(CLI::Validator(IsNumber, ""))
+      ->check(program::NumberIn(min, 1e9))
       ->type_name("N,...")
       ->capture_default_str();
 }

@@ -25,6 +25,11 @@ std::optional<N> ParseNumber(std::string_view text) {
   return number;
 }
 
+std::optional<double> ParseNumberIn(double min, double max, std::string_view text) {
+  const auto number = ParseNumber<double>(text);
+  return number && *number >= min && *number <= max ? number : std::nullopt;  // no NaN
+}
+
 // "from 1 to 10", or "of at least 1" if nothing limits it.
 template <typename Show, typename N>
 std::string RangeText(Show show, N min, N max, N no_max) {
@@ -52,6 +57,16 @@ std::string ReadPassword(const std::string& path, std::string& password) {
 std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds) {
   const bool plain = text.find_first_not_of("0123456789.eE+-") == text.npos;
   return ParseDuration(plain && plain_seconds ? std::string(text) + "s" : std::string(text));
+}
+
+CLI::Validator NumberIn(double min, double max) {
+  const std::string range = fmt::format("from {} to {}", min, max);
+  return {[=](const std::string& text) {
+            return ParseNumberIn(min, max, text)
+                       ? std::string()
+                       : fmt::format("'{}' is not a number {}", text, range);
+          },
+          range};
 }
 
 CLI::Option* Options::Flag(const std::string& name, bool& value, const std::string& help) {
@@ -129,10 +144,7 @@ CLI::Option* Options::Number(const std::string& name, double& value, double min,
                              const std::string& help) {
   return Read(
       name, help, "NUMBER", fmt::to_string(value),
-      [min, max](const std::string& text) {
-        const auto number = ParseNumber<double>(text);
-        return number && *number >= min && *number <= max ? number : std::nullopt;  // no NaN
-      },
+      [min, max](const std::string& text) { return ParseNumberIn(min, max, text); },
       fmt::format("a number from {} to {}", min, max), [&value](double number) { value = number; });
 }
 

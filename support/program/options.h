@@ -26,6 +26,10 @@ inline constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max(
 /// "20ms", "1.5s", as ParseDuration. With `plain_seconds` also "30" and "0.5", which are seconds.
 [[nodiscard]] std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds = false);
 
+/// Accepts a number in [min, max], for options that take several. Unlike CLI::Range it refuses
+/// "nan".
+[[nodiscard]] CLI::Validator NumberIn(double min, double max);
+
 /// Adds options in the dialect that all programs share: BYTES, TIME, HOST:PORT, COUNT and so on.
 /// Each option reads into a variable, and --help shows the variable's value as the default.
 ///

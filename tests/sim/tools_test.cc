@@ -321,6 +321,12 @@ TEST_CASE("a wrong command line is told with what there is", "[command]") {
   CHECK(Command({"schema", "sonnet"}).status == kBadOptions);
   CHECK(Command({"replication", "--members", "0"}).status == kBadOptions);
   CHECK(Command({"replication", "--durable", "--memory"}).status == kBadOptions);
+  for (const char* const option : {"--loads", "--reads", "--seconds"}) {
+    CAPTURE(option);
+    const Output nan = Command({"replication", option, "nan"});
+    CHECK(nan.status == kBadOptions);
+    CHECK_THAT(nan.err, Contains(option) && Contains("'nan' is not a number from"));
+  }
   const Output seed = Command({"run", scenario, "--seed", "-1"});
   CHECK(seed.status == kBadOptions);
   CHECK_THAT(seed.err, Contains("--seed") && Contains("-1"));

@@ -178,17 +178,14 @@ class Parser {
     app.add_option("--loads", replication_.loads,
                    "Writes, in percent of the rate that perfect batching sustains")
         ->delimiter(',')
-        ->check(CLI::Range(0.1, 200.0))
+        ->check(program::NumberIn(0.1, 200))
         ->type_name("PERCENT,...")
         ->capture_default_str();
-    app.add_option("--reads", replication_.read_fraction, "Share of requests that read a key")
-        ->check(CLI::Range(0.0, 0.99))
-        ->type_name("SHARE")
-        ->capture_default_str();
-    app.add_option("--seconds", replication_.duration_s, "Measured time of each run")
-        ->check(CLI::Range(0.01, 1000.0))
-        ->type_name("SECONDS")
-        ->capture_default_str();
+    options
+        .Number("--reads", replication_.read_fraction, 0, 0.99, "Share of requests that read a key")
+        ->type_name("SHARE");
+    options.Number("--seconds", replication_.duration_s, 0.01, 1000, "Measured time of each run")
+        ->type_name("SECONDS");
     options.Seed(replication_.seed, "The same seed gives the same runs");
     AddJobs(app, replication_.jobs);
     app.add_option("--json", replication_.json_file, "Write the results to this file; - is stdout")
