@@ -435,6 +435,16 @@ TEST_CASE("a sweep of rates needs clients that have one", "[command]") {
              Contains(reads) && Contains("\"clients.read_fraction\" is 1"));
 }
 
+TEST_CASE("numbers below the normal ones of a double do not end the program", "[command]") {
+  const Scratch scratch;
+  const std::string scenario =
+      scratch.File("s.json", R"({"duration_s": 0.1, "warmup_s": 0, "keys": {"zipf": 1e-310}})");
+  CHECK(Command({"sweep", scenario, "--policy", "natural", "--loads", "1"}).status == kOk);
+  const std::string grid = scratch.File("g.json", R"({"stores": [{"name": "base"}],
+      "client_counts": [4], "loads_percent": [1e-320]})");
+  CHECK_THAT(Command({"grid", grid, "--list"}).err, Contains("point base/N4/"));
+}
+
 TEST_CASE("output that cannot be written is told", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -148,7 +149,7 @@ Curve ByLoad(const GridFile& file, const std::string& policy) {
   Curve curve{policy, {}};
   for (const RegretRow& row : Summarise(file.points, policy)) {
     if (row.group != "load" || row.geometric_mean == 0) continue;
-    curve.rows.push_back({std::stod(row.name), row.geometric_mean});
+    curve.rows.push_back({std::strtod(row.name.c_str(), nullptr), row.geometric_mean});
   }
   std::sort(curve.rows.begin(), curve.rows.end());
   return curve;

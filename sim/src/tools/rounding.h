@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <string>
+#include <cstdlib>
 
 namespace stout::sim::internal {
 
 /// Returns the nearest number with this number of significant decimal digits: short in a file, and
 /// read back exactly.
 inline double RoundedTo(int digits, double value) {
-  return std::stod(fmt::format("{:.{}e}", value, digits - 1));
+  // std::stod would throw for a subnormal number.
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 
 }  // namespace stout::sim::internal
