@@ -295,7 +295,7 @@ TEST_CASE("what is wrong with a file is told with its name", "[command]") {
   const std::string unknown = scratch.File("unknown.json", R"({"stor": {}})");
   CHECK_THAT(Command({"oracle", unknown}).err,
              Contains(unknown + ": \"stor\" is unknown; did you mean \"store\"?"));
-  CHECK(Command({"grid", unknown}).status == kFailed);
+  CHECK(Command({"grid", unknown, "--list"}).status == kFailed);
 
   const std::string policy = scratch.File("policy.json", R"({"policy": "adaptve"})");
   const Output of_file = Command({"run", policy});
@@ -413,8 +413,14 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   const Output typo = Command({"grid", grid, "--print-scenario", "base/N44/45%"});
   CHECK(typo.status == kBadOptions);
   CHECK_THAT(typo.err, Contains("did you mean \"base/N4/45%\"?"));
-  CHECK(Command({"grid", grid, "--only", "nowhere"}).status == kBadOptions);
+  CHECK(Command({"grid", grid, "--list", "--only", "nowhere"}).status == kBadOptions);
   CHECK(Command({"grid", grid, "--resume"}).status == kBadOptions);
+  const Output unseen = Command({"grid", grid});
+  CHECK(unseen.status == kBadOptions);
+  CHECK_THAT(unseen.err, Contains("--policy, --json, --list or --print-scenario"));
+  const Output nowhere = Command({"grid", grid, "--json", "-", "--resume"});
+  CHECK(nowhere.status == kBadOptions);
+  CHECK_THAT(nowhere.err, Contains("--resume needs a file"));
 
   const std::string svg = scratch.File("regret.svg");
   CHECK(Command({"plot", "grid", out, "--out", svg}).status == kOk);

@@ -25,6 +25,18 @@ std::string SavedText(const std::string& grid, const GridOptions& options,
                   kGridFileLevels);
 }
 
+// A grid takes hours, so a run whose results nobody sees must not begin.
+void CheckOutput(const GridOptions& options) {
+  if (options.policies.empty() && options.json_file.empty() && !options.list &&
+      options.print_scenario.empty()) {
+    throw CommandError(kBadOptions,
+                       "nothing to print: give --policy, --json, --list or --print-scenario");
+  }
+  if (options.resume && options.json_file == "-") {
+    throw CommandError(kBadOptions, "--resume needs a file: --json - is stdout");
+  }
+}
+
 std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
   std::vector<GridPoint> points = Expand(grid);
   std::erase_if(points, [&](const GridPoint& point) {
@@ -83,6 +95,7 @@ std::string TextOfPoint(const std::vector<GridPoint>& points, const std::string&
 }  // namespace
 
 ExitCode Execute(const GridOptions& options, const Tool& tool) {
+  CheckOutput(options);
   Grid grid = FromFile(ReadGrid(ReadFile(options.grid)), options.grid);
   if (grid.name.empty()) grid.name = options.grid.stem().string();
   grid.seeds = options.seeds.value_or(grid.seeds);
