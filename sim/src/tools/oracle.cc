@@ -86,6 +86,7 @@ class Search {
         limits_(limits) {}
 
   Best From(double guess_ms) && {
+    best_.chosen_ms = Rounded(guess_ms);  // if no trial beats any
     Try(guess_ms);
     Walk(guess_ms, kStride);
     Walk(guess_ms, 1 / kStride);
@@ -122,10 +123,11 @@ class Search {
             .stable = result.stable && result.completed_per_s > 0};
   }
 
-  // A stable setting beats every unstable one.
+  // A stable setting beats every unstable one. A mean of 0 is that of no change at all.
   static bool Beats(const Trial& trial, const Trial& other) {
     if (trial.stable != other.stable) return trial.stable;
-    return trial.mean_ms < other.mean_ms * kGain;
+    const auto mean = [](const Trial& of) { return of.mean_ms > 0 ? of.mean_ms : kInfinity; };
+    return mean(trial) < mean(other) * kGain;
   }
 
   /// On from the best setting in whole runs while it gets better; whether it did. Near saturation a
@@ -142,11 +144,13 @@ class Search {
     }
   }
 
-  /// On from `ms` by strides, until it has become worse twice or hopelessly so.
+  /// On from `ms` by strides, until it has become worse twice or hopelessly so, or longer than the
+  /// run.
   void Walk(double ms, double stride) {
+    const double longest = std::min(kLargestMs, 1e3 * trial_.duration_s);
     for (int worse = 0; worse < 2;) {
       ms *= stride;
-      if (ms < kSmallestMs || ms > kLargestMs) return;
+      if (ms < kSmallestMs || ms > longest) return;
       if (Try(ms)) continue;
       ++worse;
       const Trial& last = best_.trials.back();
