@@ -189,6 +189,14 @@ TEST_CASE("a hopeless run ends early", "[simulate]") {
     CHECK_FALSE(result.stable);
     CHECK(result.measured_s < 20);
   }
+  SECTION("if its watcher says so, although its only client only reads") {
+    Scenario reads = Plain(100'000, 100);
+    reads.clients.read_fraction = 1;
+    int looks = 0;
+    const RunLimits limits{.watch = [&](TimePoint) { return ++looks < 2; }};
+    (void)Simulate(reads, Natural{}, limits);
+    CHECK(looks == 2);
+  }
   SECTION("if its watcher says so") {
     const RunLimits limits{.watch = [](TimePoint now) { return now < TimePoint(30s); }};
     CHECK(Simulate(scenario, Unbatched{}, limits).measured_s == Within(0.1, 25));

@@ -134,11 +134,14 @@ Result Run::Report(bool gave_up) {
 void Run::Wake(Client& client, TimePoint now) {
   if (client.scheduled != now) return;  // it was woken earlier instead
   client.scheduled = kNever;
-  // As long as no other part has an event, it goes on without the agenda.
-  do {
+  // As long as no other part has an event, it goes on without the agenda. A client that only reads
+  // would go on to the end, and an interrupt would wait for that.
+  constexpr int kMostWakes = 64;
+  for (int wakes = 0; wakes < kMostWakes; ++wakes) {
     client.Wake(now);
     now = client.due();
-  } while (now < agenda_.next() && now < end_);
+    if (now >= agenda_.next() || now >= end_) break;
+  }
   Schedule(client);
 }
 
