@@ -181,6 +181,15 @@ TEST_CASE("without a stable setting, an oracle finds one with which the store wo
   CHECK(BestToJson(BestFromJson(object).value()) == object);
 }
 
+TEST_CASE("the rate of clients that have none does not shorten an oracle's trials", "[oracle]") {
+  Scenario scenario{.duration_s = 0.5, .warmup_s = 0.1};
+  scenario.clients.count = 4;
+  scenario.clients.arrivals = ClientSpec::Arrivals::kClosed;
+  const Best best = BestFixedInterval(scenario);
+  scenario.clients.total_rate_per_s *= 1e6;
+  CHECK(BestFixedInterval(scenario) == best);
+}
+
 // --- Sweeps and plots ----------------------------------------------------------------------------
 
 TEST_CASE("a sweep has a run for each policy and rate, in order", "[sweep]") {
@@ -441,6 +450,7 @@ TEST_CASE("a sweep of rates needs clients that have one", "[command]") {
   const Output output = Command({"sweep", closed, "--policy", "natural", "--rates", "100,200"});
   CHECK(output.status == kFailed);
   CHECK_THAT(output.err, Contains(closed) && Contains("\"clients.arrivals\" is \"closed\""));
+  CHECK_THAT(output.err, Contains("poisson, mmpp or on_off"));
   const std::string reads = scratch.File("r.json", R"({"clients": {"read_fraction": 1}})");
   CHECK_THAT(Command({"sweep", reads, "--policy", "natural", "--rates", "100"}).err,
              Contains(reads) && Contains("\"clients.read_fraction\" is 1"));

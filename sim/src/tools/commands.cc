@@ -13,6 +13,7 @@
 #include "program/interrupt.h"
 #include "progress.h"
 #include "queueing.h"
+#include "scenario_fields.h"
 #include "stout/sim/grid.h"
 #include "stout/sim/oracle.h"
 #include "stout/sim/plot.h"
@@ -72,10 +73,10 @@ RunLimits Interruptible() {
 void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
                 const SweepCommandOptions& options) {
   const auto arrivals = scenario.clients.arrivals;
-  if (arrivals == ClientSpec::Arrivals::kClosed || arrivals == ClientSpec::Arrivals::kRecorded) {
+  if (!HasRate(arrivals)) {
     throw CommandError(
         kFailed, fmt::format("{}: \"clients.arrivals\" is \"{}\", which has no rate to sweep; it "
-                             "must be poisson or mmpp",
+                             "must be poisson, mmpp or on_off",
                              options.scenario.string(),
                              arrivals == ClientSpec::Arrivals::kClosed ? "closed" : "recorded"));
   }

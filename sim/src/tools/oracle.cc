@@ -9,6 +9,7 @@
 #include "fields.h"
 #include "queueing.h"
 #include "rounding.h"
+#include "scenario_fields.h"
 #include "spaced.h"
 #include "stout/core/policy/basic.h"
 #include "stout/sim/grid.h"
@@ -54,10 +55,12 @@ constexpr double kRoundTripsToSettle = 20;
 constexpr double kChangesOfTrial = 20'000;
 
 /// The scenario cut to what a policy needs that has nothing to learn. Steps and starts keep their
-/// times, so a scenario with them is not cut.
+/// times, so a scenario with them is not cut. Nor is one without a rate, which tells how much to
+/// cut.
 Scenario ForTrial(const Scenario& scenario) {
   Scenario trial = scenario;
-  if (!scenario.steps.empty() || scenario.clients.start_spread_s > 0) return trial;
+  const bool keeps_times = !scenario.steps.empty() || scenario.clients.start_spread_s > 0;
+  if (keeps_times || !internal::HasRate(scenario.clients.arrivals)) return trial;
   const double measured = scenario.duration_s - scenario.warmup_s;
   const double enough = kChangesOfTrial / scenario.clients.total_rate_per_s;
   const double settled =
