@@ -167,5 +167,23 @@ TEST_CASE("members that cannot keep up are unstable", "[replication]") {
   CHECK(SimulateReplication(spec, Natural{}).stable);  // batches share the cost of a batch
 }
 
+TEST_CASE("idle members are stable, however few requests happen to arrive", "[replication]") {
+  ReplicationSpec spec = IdleMembers(GENERATE(Design::kChain, Design::kParallel), 3);
+  spec.keys = 100;
+  spec.duration_s = GENERATE(0.6, 2.0);
+  spec.seed = static_cast<std::uint64_t>(GENERATE(range(1, 21)));
+  CAPTURE(spec.design, spec.duration_s, spec.seed);
+  CHECK(SimulateReplication(spec, Natural{}).stable);
+}
+
+TEST_CASE("only what happens after the warm-up counts", "[replication]") {
+  ReplicationSpec spec = IdleMembers(GENERATE(Design::kChain, Design::kParallel), 3);
+  spec.warmup_s = spec.duration_s - 1e-6;
+  const ReplicationResult result = SimulateReplication(spec, Natural{});
+  CHECK(result.completed_per_s == 0);
+  CHECK(result.sent_per_write == 0);
+  CHECK(result.stable);
+}
+
 }  // namespace
 }  // namespace stout::sim
