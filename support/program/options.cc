@@ -45,6 +45,7 @@ std::string ReadPassword(const std::string& path, std::string& password) {
   if (!file && !file.eof()) {
     return fmt::format("cannot read '{}': check the path and its permissions", path);
   }
+  if (line.ends_with('\r')) line.pop_back();
   if (line.empty()) {
     return fmt::format("the first line of '{}' is empty: write the password there", path);
   }

@@ -127,7 +127,7 @@ class Options {
   /// machine, and "" none.
   CLI::Option* Metrics(std::optional<Address>& value, const std::string& help);
 
-  /// A file, whose first line becomes `password`.
+  /// A file, whose first line becomes `password`, without its line end (LF or CRLF).
   CLI::Option* PasswordFile(const std::string& name, std::string& password,
                             const std::string& help);
   /// --unix-socket and --unix-socket-mode.

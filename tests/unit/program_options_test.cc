@@ -188,9 +188,13 @@ TEST_CASE("a password is the first line of its file", "[program]") {
   const std::string path = folder.path() + "/password";
   std::ofstream(path) << "hunter2\nand more\n";
   CHECK(Run({"--password-file", path.c_str()}).values.password == "hunter2");
-  std::ofstream(path) << "\n";
-  CHECK(Run({"--password-file", path.c_str()}).err.find("is empty: write the password there") !=
-        std::string::npos);
+  std::ofstream(path) << "hunter2\r\n";  // of an editor on Windows
+  CHECK(Run({"--password-file", path.c_str()}).values.password == "hunter2");
+  for (const char* const empty : {"\n", "\r\n"}) {
+    std::ofstream(path) << empty;
+    CHECK(Run({"--password-file", path.c_str()}).err.find("is empty: write the password there") !=
+          std::string::npos);
+  }
   CHECK(Run({"--password-file", "/no/such/file"}).err.find("cannot read '/no/such/file'") !=
         std::string::npos);
 }
