@@ -91,9 +91,9 @@ void AddOptions(CLI::App& app, Config& config) {
             "nodes have the same, which never changes",
             "PARTITION")
       ->default_str("slots, or with --datalet what the deployment has");
-  options.Time("--lease-ttl", config.lease_ttl,
+  options.Time("--lease-ttl", config.lease_ttl, Duration(1), program::kMaxLeaseTime,
                "A node that is silent for this time loses its ranges to other nodes");
-  options.Time("--handover-timeout", config.handover_timeout,
+  options.Time("--handover-timeout", config.handover_timeout, Duration(1), program::kMaxLeaseTime,
                "Longest time to flush a range that is handed over, and again to finish its "
                "commands. Changes that are not written by then are dropped");
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -22,6 +23,8 @@ namespace stout::program {
 
 inline constexpr std::uint64_t kMaxCount = 1'000'000'000;
 inline constexpr std::uint64_t kNoMax = std::numeric_limits<std::uint64_t>::max();
+/// Maximum of --lease-ttl and --handover-timeout, whose sum FitDrainTimeout needs.
+inline constexpr Duration kMaxLeaseTime = std::chrono::hours(24);
 
 /// "20ms", "1.5s", as ParseDuration. With `plain_seconds` also "30" and "0.5", which are seconds.
 [[nodiscard]] std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds = false);

@@ -227,6 +227,9 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
   says({"--scope", ""}, "--scope is empty");
   says({"--leases", "in-process:", "--lease-ttl", "20s", "--drain-timeout", "41s"},
        "--drain-timeout must exceed 41s, which is twice --handover-timeout, --lease-ttl and 1s");
+  says({"--handover-timeout", "3000000000s"},
+       "--handover-timeout: '3000000000s' is not a time from 1ns to 86400s");
+  says({"--lease-ttl", "25h"}, "--lease-ttl");
   says({"--no-such-option"}, "--no-such-option");
   says({"--config", "/no/such/file"}, "/no/such/file");
   says({"--config", "/tmp"}, "/tmp");

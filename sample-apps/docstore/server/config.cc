@@ -90,9 +90,10 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Count(
       "--ranges", config.ranges, 1, kMaxRanges,
       "Number of ranges of documents. All servers have the same number, which never changes");
-  options.Time("--lease-ttl", config.lease.ttl,
+  options.Time("--lease-ttl", config.lease.ttl, Duration(1), program::kMaxLeaseTime,
                "A server that is silent for this time loses its ranges to other servers");
-  options.Time("--handover-timeout", config.lease.handover_timeout,
+  options.Time("--handover-timeout", config.lease.handover_timeout, Duration(1),
+               program::kMaxLeaseTime,
                "Longest time to flush a range that is handed over, and again to finish its "
                "requests. Changes that are not written by then are dropped");
 
