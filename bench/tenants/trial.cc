@@ -23,14 +23,18 @@ class Tenant {
  public:
   Tenant(const TenantLoad& load, TenantId id, SharedCache& cache)
       : load_(load), id_(id), cache_(cache), reader_(load.reads), random_(id + 1) {}
+  // Waits for its clients, which run on other threads.
+  ~Tenant() {
+    stop_ = true;
+    while (running_ > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
 
   void Start() {
     running_ = load_.clients;
-    stop_ = false;
     for (std::size_t i = 0; i < load_.clients; ++i) ReadOne();
   }
-  void Stop() { stop_ = true; }
-  [[nodiscard]] bool stopped() const { return running_ == 0; }
   void Move() { base_ += load_.reads.keys; }
   void BeginToMeasure() {
     const std::lock_guard lock(mutex_);
@@ -149,9 +153,6 @@ std::vector<TenantResult> Run(const Trial& trial, SharedCache& cache) {
     const auto misses = static_cast<double>(after[t].misses - from.misses);
     if (hits + misses > 0) result.hit_rate = hits / (hits + misses);
   }
-  for (Tenant& tenant : tenants) tenant.Stop();
-  while (!std::ranges::all_of(tenants, &Tenant::stopped))
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return results;
 }
 
