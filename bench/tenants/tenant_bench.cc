@@ -18,7 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "program/command_line.h"
 #include "program/options.h"
+#include "stout/adapters/bytes.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/rocksdb_store.h"
 #include "stout/core/options.h"
@@ -110,8 +112,20 @@ void Fill(const Settings& settings) {
 }
 
 // The paper's regime: the hot set is 1.2 times as large as the cache.
+std::size_t HotRecords(const Settings& settings) { return settings.cache / kRecord * 12 / 10; }
+
+// Returns the problem, or "". A hot set moves by its size, and a loop reads twice as much behind
+// it.
+std::string Check(const Settings& settings) {
+  if (settings.directory.empty() == settings.store.empty()) return "give --rocksdb or --store";
+  const std::size_t least = 4 * HotRecords(settings);
+  if (settings.fill || settings.records >= least) return {};
+  return fmt::format("--records must be at least {}, four hot sets of --cache-bytes {}", least,
+                     FormatBytes(settings.cache));
+}
+
 Trial MakeTrial(const Settings& settings) {
-  const std::size_t hot = settings.cache / kRecord * 12 / 10;
+  const std::size_t hot = HotRecords(settings);
   const std::size_t data = settings.records - 2 * hot;
   const auto tenant = [&](std::string name, const sim::Reads& reads) {
     return TenantLoad{
@@ -247,13 +261,8 @@ int Main(int argc, const char* const* argv) {
                "Measure for this time at least, except in move and move-alone");
   options.Text("--samples", settings.samples,
                "Write what each tenant has of the map's memory, in MiB, a hundred times", "FILE");
-  try {
-    app.parse(argc, argv);
-    if (settings.directory.empty() == settings.store.empty())
-      throw CLI::ValidationError("give --rocksdb or --store");
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error);
-  }
+  if (const auto code = program::ReadArguments(app, argc, argv, [&] { return Check(settings); }))
+    return *code;
   settings.fill ? Fill(settings) : Measure(settings);
   return EXIT_SUCCESS;
 }
