@@ -20,7 +20,6 @@ class Trace {
            std::uint64_t c = 0, std::string_view text = {});
 
   [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
-  [[nodiscard]] bool prints() const { return print_; }
 
  private:
   void Mix(std::string_view text);
