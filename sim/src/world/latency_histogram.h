@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "stout/core/types.h"
+#include "stout/sim/result.h"
+#include "world/units.h"
 
 namespace stout::sim::internal {
 
@@ -48,7 +50,7 @@ class LatencyHistogram {
   }
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  /// Nanoseconds, as all that follow.
+  /// Nanoseconds, as max, Mean and Quantile.
   [[nodiscard]] double sum() const { return sum_; }
   [[nodiscard]] double max() const { return static_cast<double>(max_); }
   [[nodiscard]] double Mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
@@ -63,6 +65,14 @@ class LatencyHistogram {
       if (below >= rank) return std::min(Middle(i), max());
     }
     return std::min(Middle(last_), max());
+  }
+  /// In milliseconds.
+  [[nodiscard]] LatencySummary Summary() const {
+    return {.mean = Mean() / kNsPerMs,
+            .p50 = Quantile(0.5) / kNsPerMs,
+            .p90 = Quantile(0.9) / kNsPerMs,
+            .p99 = Quantile(0.99) / kNsPerMs,
+            .max = max() / kNsPerMs};
   }
 
  private:

@@ -31,14 +31,6 @@ double Ratio(double sum, std::uint64_t count) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-LatencySummary Summary(const LatencyHistogram& histogram) {
-  return {.mean = histogram.Mean() / kNsPerMs,
-          .p50 = histogram.Quantile(0.5) / kNsPerMs,
-          .p90 = histogram.Quantile(0.9) / kNsPerMs,
-          .p99 = histogram.Quantile(0.99) / kNsPerMs,
-          .max = histogram.max() / kNsPerMs};
-}
-
 /// Jain's index: 1 if all have the same, 1/n if one has it all.
 template <typename Value>
 double Jain(const std::vector<ClientTally>& clients, Value value) {
@@ -175,7 +167,7 @@ Result Recorder::Finish(TimePoint end, bool gave_up,
 
   Result result;
   result.measured_s = ToSeconds(measured);
-  result.write_latency_ms = Summary(writes_);
+  result.write_latency_ms = writes_.Summary();
   result.offered_per_s = PerSecond(offered_, measured);
   result.completed_per_s = PerSecond(writes_.count(), measured);
   result.written_per_s = PerSecond(written_items_, measured);
@@ -203,7 +195,7 @@ Result Recorder::Finish(TimePoint end, bool gave_up,
   result.timeline = Timeline(end);
   LatencyHistogram replies = writes_;
   replies.Merge(reads_);
-  result.reply_latency_ms = Summary(replies);
+  result.reply_latency_ms = replies.Summary();
   return result;
 }
 

@@ -34,14 +34,6 @@ namespace {
 using Number = std::uint64_t;  // of a request
 using Versions = std::vector<std::uint64_t>;
 
-LatencySummary Summarise(const LatencyHistogram& latencies) {
-  return {.mean = latencies.Mean() / kNsPerMs,
-          .p50 = latencies.Quantile(0.5) / kNsPerMs,
-          .p90 = latencies.Quantile(0.9) / kNsPerMs,
-          .p99 = latencies.Quantile(0.99) / kNsPerMs,
-          .max = latencies.max() / kNsPerMs};
-}
-
 std::uint64_t NumberOf(std::string_view bytes) {
   std::uint64_t number = 0;
   std::memcpy(&number, bytes.data(), sizeof number);
@@ -123,8 +115,8 @@ class ReplicatedWorld {
     bool keeps_up = true;
     while (keeps_up && Step()) keeps_up = static_cast<double>(waiting_) <= most_waiting;
     ReplicationResult result;
-    result.write_latency_ms = Summarise(writes_);
-    result.read_latency_ms = Summarise(reads_);
+    result.write_latency_ms = writes_.Summary();
+    result.read_latency_ms = reads_.Summary();
     result.completed_per_s = static_cast<double>(completed_) / ToSeconds(end_ - warm_);
     result.sent_per_write =
         written_ == 0 ? 0 : static_cast<double>(sent_) / static_cast<double>(written_);
