@@ -17,8 +17,9 @@ namespace stout::node {
 /// How a node sends a command to the node that owns its keys:
 ///
 ///     STOUT.PEER epoch        The commands that follow come from a node, and are for a range under
-///                             this epoch. They are answered MOVED rather than forwarded again.
-///                             They are of tenant 0, and at the levels of a new connection.
+///                             this epoch. If this node does not serve it at present, they are
+///                             answered MOVED at once, rather than forwarded again. They are of
+///                             tenant 0, and at the levels of a new connection.
 ///     STOUT.TAG tenant        They are of this tenant. A node of an older version answers with an
 ///                             error, which does not matter.
 ///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. An older node answers

@@ -265,7 +265,9 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
     const auto lease = table_->ranges.LeaseOf(group.range);
     const bool elsewhere = lease && lease->address != table_->cluster->self;
     if (group.epoch != 0) {
-      if (lease && (elsewhere || lease->epoch > group.epoch)) Redirect(group, lease->address);
+      // At once: while the node that sent it waits, it holds a connection that commands for other
+      // ranges need. It pauses, and sends the group again.
+      Redirect(group, lease ? lease->address : table_->cluster->self);
     } else if (elsewhere) {
       // Not around a transaction, which is forwarded: the client would send the commands before it
       // again, after it.

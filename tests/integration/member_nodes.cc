@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "stout/adapters/hash_slot.h"
 #include "tests/support/catch.h"
 #include "tests/support/history_file.h"
 #include "tests/support/private_server.h"
@@ -27,7 +28,13 @@ std::string EtcdUrl(int port) { return fmt::format("etcd://127.0.0.1:{}/kv", por
 
 }  // namespace
 
-MemberNodes::MemberNodes(const Options& options) {
+std::string KeyOf(std::size_t range) {
+  const auto& tags = redis::SlotTags();
+  return fmt::format("{{{}}}key", tags[range * redis::kSlots / MemberNodes::kRanges]);
+}
+
+MemberNodes::MemberNodes(const Options& options)
+    : replicas_(options.replicas.value_or(options.datalets.size())) {
   view_ = std::make_unique<DeploymentView>(EtcdUrl(etcd_.port()));
   for (std::size_t i = 0; i < options.datalets.size(); ++i) {
     nodes_.emplace_back();
@@ -57,7 +64,7 @@ void MemberNodes::Start(std::size_t i, const Options& options) {
                                  "--datalet",
                                  fmt::format(fmt::runtime(options.datalets[i]), Directory(i)),
                                  "--replicas",
-                                 std::to_string(options.datalets.size()),
+                                 std::to_string(replicas_),
                                  "--ranges",
                                  std::to_string(kRanges),
                                  "--lease-ttl",
@@ -116,7 +123,7 @@ bool MemberNodes::Await(const std::function<bool()>& condition) {
 }
 
 bool MemberNodes::AwaitMembers(std::optional<std::size_t> members) {
-  return Await([&] { return view_->AllHave(members.value_or(nodes_.size())); });
+  return Await([&] { return view_->AllHave(members.value_or(replicas_)); });
 }
 
 std::string MemberNodes::Ask(int port, const std::vector<std::string>& command) {

@@ -37,6 +37,7 @@ class MemberNodes {
     std::string lease_ttl = "2s";
     std::string member_timeout = "1s";
     int min_in = 1;
+    std::optional<std::size_t> replicas = {};  // by default each datalet has each range
   };
   // Enough for each node to own some.
   static constexpr std::size_t kRanges = 32;
@@ -61,7 +62,7 @@ class MemberNodes {
   void KeepUp();
   // Waits, and keeps the nodes up meanwhile.
   [[nodiscard]] bool Await(const std::function<bool()>& condition);
-  // Waits until each range has this number of members that are in; by default all.
+  // Waits until each range has this number of members that are in; by default all that it gets.
   [[nodiscard]] bool AwaitMembers(std::optional<std::size_t> members = std::nullopt);
   // Sends a command to a node, by a new connection. Returns the text of an exception if there is no
   // reply.
@@ -87,11 +88,15 @@ class MemberNodes {
   void Start(std::size_t node, const Options& options);
   [[nodiscard]] std::string Directory(std::size_t node) const;
 
+  const std::size_t replicas_;
   const TempDirectory directory_;
   EtcdServer etcd_;
   std::unique_ptr<DeploymentView> view_;
   std::vector<Node> nodes_;
 };
+
+// A key of a range.
+[[nodiscard]] std::string KeyOf(std::size_t range);
 
 // Waits until this many further operations succeeded.
 [[nodiscard]] bool Progress(MemberNodes& nodes, const LoadThreads& load, std::uint64_t operations);

@@ -215,6 +215,11 @@ TEST_CASE("a forwarded command is never forwarded again", "[node][cluster]") {
   CHECK(peer.Do({"STOUT.EXEC", "0", "1", "PING"}).starts_with("-ERR malformed"));
   CHECK(peer.Do({"STOUT.PEER", "1"}) == "+OK");
   CHECK(peer.Do({"SET", foreign, "1"}).starts_with("-MOVED"));
+  // It does not wait until the node serves its own range under that epoch.
+  const std::string port = std::to_string(fleet.nodes[0]->port());
+  CHECK(peer.Do({"STOUT.PEER", "4611686018427387904"}) == "+OK");
+  CHECK_THAT(peer.Do({"SET", owners.at(port), "1"}),
+             Catch::StartsWith("-MOVED") && Catch::EndsWith(":" + port));
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"x"},
                                              {"1"},

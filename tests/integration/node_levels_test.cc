@@ -7,7 +7,6 @@
 #include <csignal>
 #include <string>
 
-#include "stout/adapters/hash_slot.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/resp_client.h"
@@ -19,8 +18,7 @@ namespace {
 std::string KeyOwnedBy(const MemberNodes& nodes, std::size_t node) {
   const auto owned = nodes.view().RangesOf(nodes.address(node));
   REQUIRE_FALSE(owned.empty());
-  const auto& tags = redis::SlotTags();
-  return fmt::format("{{{}}}key", tags[*owned.begin() * redis::kSlots / MemberNodes::kRanges]);
+  return KeyOf(owned.front());
 }
 
 TEST_CASE("a relaxed read needs no owner, and other commands of its connection do",

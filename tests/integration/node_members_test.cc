@@ -31,12 +31,6 @@ TimePoint UnixNow() {
       std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
 }
 
-// A key of a range.
-std::string KeyOf(std::size_t range) {
-  const auto& tags = redis::SlotTags();
-  return fmt::format("{{{}}}key", tags[range * redis::kSlots / MemberNodes::kRanges]);
-}
-
 TEST_CASE("every key is right through every node, whichever node owns it", "[node][members]") {
   MemberNodes nodes;
   std::vector<std::unique_ptr<RespClient>> clients;

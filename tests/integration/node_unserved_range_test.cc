@@ -1,0 +1,57 @@
+// Ranges that their owner cannot serve, because the only member is away, beside ranges that it can.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/member_nodes.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+#include "tests/support/resp_client.h"
+
+namespace stout::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Ranges that node `owner` owns and of which node `member` has the only copy.
+std::vector<RangeId> RangesAt(const MemberNodes& nodes, std::size_t owner, std::size_t member) {
+  const RegistryTable records = nodes.view().records();
+  std::vector<RangeId> found = nodes.view().RangesOf(nodes.address(owner));
+  std::erase_if(found, [&](RangeId range) {
+    const auto set = records.sets.find(range);
+    if (set == records.sets.end()) return true;
+    const auto& members = set->second.value.members;
+    return members.size() != 1 || members.front().datalet != nodes.address(member);
+  });
+  return found;
+}
+
+TEST_CASE("commands for a range that its owner cannot serve hold up no other range",
+          "[node][members][not_tsan]") {
+  MemberNodes nodes({.datalets = {"memory:", "memory:", "memory:"}, .replicas = 1});
+  REQUIRE(nodes.Await(
+      [&] { return !RangesAt(nodes, 1, 1).empty() && RangesAt(nodes, 2, 2).size() >= 5; }));
+  const int port = nodes.program(0).port();
+  nodes.program(2).Kill();
+  REQUIRE(Eventually([&] { return !RangesAt(nodes, 1, 2).empty(); }));
+  const RangeId unserved = RangesAt(nodes, 1, 2).front();
+  const RangeId served = RangesAt(nodes, 1, 1).front();
+  std::vector<std::unique_ptr<RespClient>> clients;
+  while (clients.size() < 20) {  // more than one node has connections to another
+    clients.push_back(std::make_unique<RespClient>(port));
+    clients.back()->Queue({"GET", KeyOf(unserved)});
+    clients.back()->Send("");
+  }
+  std::this_thread::sleep_for(200ms);  // until they wait
+  const auto before = std::chrono::steady_clock::now();
+  CHECK(MemberNodes::Ask(port, {"GET", KeyOf(served)}) == "(nil)");
+  CHECK(std::chrono::steady_clock::now() - before < 1500ms);  // those wait for 2.5 s
+  for (const auto& client : clients)
+    CHECK_THAT(client->Receive(), Catch::StartsWith("-TRYAGAIN not done"));
+}
+
+}  // namespace
+}  // namespace stout::test
