@@ -4,12 +4,13 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
-#include <future>
 #include <optional>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 
+#include "ask_registry.h"
 #include "datalets.h"
 #include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/member_ranges.h"
@@ -45,15 +46,22 @@ class Runner {
   std::thread thread_;
 };
 
-bool IsKnown(Registry& registry, const std::string& url) {
-  std::promise<bool> known;
-  registry.Read([&](ErrorCode ec, const RegistryTable& table) {
-    const auto& all = table.datalets;
-    known.set_value(!ec && std::any_of(all.begin(), all.end(), [&](const auto& each) {
-      return each.second.value.url == url;
-    }));
-  });
-  return known.get_future().get();
+Result<RegistryTable> ReadRecords(Registry& registry, int attempts, Diagnostics* diagnostics) {
+  RegistryTable records;
+  const auto ask = [&] {
+    ErrorCode unread;
+    std::tie(unread, records) =
+        Wait<RegistryTable>([&](auto handler) { registry.Read(std::move(handler)); });
+    return unread;
+  };
+  if (const ErrorCode failed = AskRegistry(attempts, ask, diagnostics)) return failed;
+  return records;
+}
+
+// Returns true if the store at a URL is a datalet of the deployment.
+bool IsKnown(const RegistryTable& records, const std::string& url) {
+  return std::ranges::any_of(records.datalets,
+                             [&](const auto& each) { return each.second.value.url == url; });
 }
 
 // Returns a key of a store that is not empty; nullopt if there is none. The part of a table does
@@ -98,7 +106,8 @@ Result<ClusterConfig> JoinDeployment(asio::io_context& context, LeaseService& le
                                      const ClusterConfig& wanted,
                                      const std::function<void(ClusterConfig& kept)>& given,
                                      const std::vector<std::string>& datalets,
-                                     const DataletOpener& open, Diagnostics* diagnostics) {
+                                     const DataletOpener& open, Diagnostics* diagnostics,
+                                     int attempts) {
   Registry* const registry = leases.registry();
   if (registry == nullptr) {
     return Fail(Errc::kBadOptions,
@@ -106,13 +115,18 @@ Result<ClusterConfig> JoinDeployment(asio::io_context& context, LeaseService& le
                 diagnostics);
   }
   const Runner runner(context);
-  auto agreed = AgreeOnConfig(*registry, wanted, given, diagnostics);
+  auto agreed = AgreeOnConfig(*registry, wanted, given, diagnostics, attempts);
   if (!agreed) return agreed;
   for (const std::string& url : datalets) {
-    if (IsKnown(*registry, url)) continue;
+    auto records = ReadRecords(*registry, attempts, diagnostics);
+    if (!records) return records.error();
+    if (IsKnown(*records, url)) continue;
     const auto why = WhyUnusable(url, open);
+    if (!why) continue;
     // Another server may have brought it meanwhile, and then written to it.
-    if (why && !IsKnown(*registry, url)) {
+    records = ReadRecords(*registry, attempts, diagnostics);
+    if (!records) return records.error();
+    if (!IsKnown(*records, url)) {
       return Fail(Errc::kBadOptions, fmt::format("datalet {}: {}", Redacted(url), *why),
                   diagnostics);
     }

@@ -27,8 +27,9 @@ namespace stout {
 /// `wanted`; later ones get what is kept. `given` says which settings of `wanted` were asked for:
 /// it copies them into the kept configuration, which must not change by that. May block: there are
 /// up to `attempts` of about 2 s each.
-/// Errors: kBadOptions if the deployment has other values, or if it has none and `wanted` is
-///   invalid; `diagnostics` has the reason and the remedy.
+/// Errors: kTransient if the registry answers none of them; kBadOptions if the deployment has other
+///   values, or if it has none and `wanted` is invalid; `diagnostics` has the reason and the
+///   remedy.
 [[nodiscard]] Result<ClusterConfig> AgreeOnConfig(
     Registry& registry, const ClusterConfig& wanted,
     const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr,
@@ -50,12 +51,12 @@ using DataletOpener =
 /// Joins a deployment: call it before you make MemberRanges. Calls AgreeOnConfig. `datalets` are
 /// the URLs of the stores that the server brings; calls WhyUnusable for those that are new to the
 /// deployment. Runs `context` meanwhile, because the lease service and the stores may need it to
-/// answer. May block.
+/// answer. May block: up to `attempts` for each question to the registry.
 /// Errors: as AgreeOnConfig; kBadOptions for a lease service without a registry, or such a store.
 [[nodiscard]] Result<ClusterConfig> JoinDeployment(
     boost::asio::io_context& context, LeaseService& leases, const ClusterConfig& wanted,
     const std::function<void(ClusterConfig& kept)>& given, const std::vector<std::string>& datalets,
-    const DataletOpener& open, Diagnostics* diagnostics = nullptr);
+    const DataletOpener& open, Diagnostics* diagnostics = nullptr, int attempts = 50);
 
 struct MemberRangesOptions {
   /// See ScopeOf. The same for all nodes.
