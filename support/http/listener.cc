@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stout/adapters/listen_at.h"
+
 namespace stout::http {
 
 namespace asio = boost::asio;
@@ -26,18 +28,7 @@ class Listener::Impl : public std::enable_shared_from_this<Impl> {
         make_(std::move(make)) {}
 
   Result<std::uint16_t> Listen(const std::string& host, std::uint16_t port) {
-    error_code ec;
-    tcp::resolver resolver(context_);
-    const auto found = resolver.resolve(host, std::to_string(port), tcp::resolver::passive, ec);
-    if (ec) return ec;
-    const tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor_.open(endpoint.protocol(), ec);
-    if (ec) return ec;
-    acceptor_.set_option(asio::socket_base::reuse_address(true), ec);
-    if (ec) return ec;
-    acceptor_.bind(endpoint, ec);
-    if (ec) return ec;
-    acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+    error_code ec = ListenAt(acceptor_, host, port);
     if (ec) return ec;
     const tcp::endpoint bound = acceptor_.local_endpoint(ec);
     if (ec) return ec;

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace stout::test {
 namespace {
@@ -15,6 +16,8 @@ std::mutex mutex;
 std::condition_variable changed;
 std::string held_name;  // empty: none
 bool minute_over = false;
+std::string listed_name;  // empty: none
+std::vector<std::string> listed;
 
 // Returns false at once for other names.
 bool Hold(const char* name) {
@@ -24,6 +27,12 @@ bool Hold(const char* name) {
       changed.wait_for(lock, std::chrono::minutes(1), [] { return held_name.empty(); });
   if (!released) minute_over = true;
   return true;
+}
+
+std::vector<std::string> AddressesOf(const char* name) {
+  const std::lock_guard lock(mutex);
+  const bool ours = name != nullptr && !listed_name.empty() && listed_name == name;
+  return ours ? listed : std::vector<std::string>();
 }
 
 }  // namespace
@@ -45,6 +54,17 @@ bool HeldName::timed_out() const {
   return minute_over;
 }
 
+NamedAddresses::NamedAddresses(std::string name, std::vector<std::string> addresses) {
+  const std::lock_guard lock(mutex);
+  listed_name = std::move(name);
+  listed = std::move(addresses);
+}
+
+NamedAddresses::~NamedAddresses() {
+  const std::lock_guard lock(mutex);
+  listed_name.clear();
+}
+
 }  // namespace stout::test
 
 // In place of that of the C library, for the whole program.
@@ -53,5 +73,13 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
   if (stout::test::Hold(name)) return EAI_AGAIN;
   static const auto real =
       reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  return real(name, service, hints, found);
+  const std::vector<std::string> addresses = stout::test::AddressesOf(name);
+  if (addresses.empty()) return real(name, service, hints, found);
+  // freeaddrinfo() frees each element by itself, so lists may be joined.
+  addrinfo** end = found;
+  for (const std::string& address : addresses) {
+    if (const int failed = real(address.c_str(), service, hints, end)) return failed;
+    while (*end != nullptr) end = &(*end)->ai_next;
+  }
+  return 0;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace stout::test {
 
@@ -15,6 +16,16 @@ class HeldName {
 
   // Returns true if a call has waited for the minute.
   [[nodiscard]] bool timed_out() const;
+};
+
+// While it exists, getaddrinfo() of this program finds these numeric addresses for this name, in
+// this order. One at a time.
+class NamedAddresses {
+ public:
+  NamedAddresses(std::string name, std::vector<std::string> addresses);
+  ~NamedAddresses();
+  NamedAddresses(const NamedAddresses&) = delete;
+  NamedAddresses& operator=(const NamedAddresses&) = delete;
 };
 
 }  // namespace stout::test

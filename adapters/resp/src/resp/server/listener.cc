@@ -22,6 +22,7 @@
 #include "resp/server/linger.h"
 #include "resp/server/stream.h"
 #include "resp/server/tls.h"
+#include "stout/adapters/listen_at.h"
 
 namespace stout::resp {
 namespace {
@@ -49,17 +50,7 @@ ErrorCode Listener::Listen(const std::string& host, std::uint16_t port, Diagnost
   auto tls = LoadTls(service_.tls, diagnostics);
   if (!tls) return tls.error();
   SetTls(*std::move(tls));
-  error_code failed;
-  asio::ip::tcp::resolver resolver(context_);
-  const auto found =
-      resolver.resolve(host, std::to_string(port), asio::ip::tcp::resolver::passive, failed);
-  if (!failed) {
-    const asio::ip::tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor_.open(endpoint.protocol(), failed);
-    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
-    if (!failed) acceptor_.bind(endpoint, failed);
-    if (!failed) acceptor_.listen(asio::socket_base::max_listen_connections, failed);
-  }
+  const ErrorCode failed = ListenAt(acceptor_, host, port);
   if (failed) {
     if (diagnostics) {
       diagnostics->message = fmt::format("cannot listen on {}:{}: {}; choose another with --listen",
