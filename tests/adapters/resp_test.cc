@@ -8,6 +8,7 @@
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@
 #include "resp/client/errors.h"
 #include "tests/support/catch.h"
 #include "tests/support/held_name.h"
+#include "tests/support/silent_address.h"
 
 namespace stout::resp {
 namespace {
@@ -155,6 +157,29 @@ TEST_CASE("resp: a name whose look-up does not end is given up in time", "[resp]
   context.run();
   CHECK(outcome.message == "no answer within 10 ms");
   CHECK_FALSE(name.timed_out());
+}
+
+TEST_CASE("resp: a silent address of a name leaves time for the next one", "[resp]") {
+  using boost::asio::ip::tcp;
+  boost::asio::io_context context;
+  const tcp::acceptor acceptor(context, tcp::endpoint(boost::asio::ip::address_v4::loopback(), 0));
+  const std::uint16_t port = acceptor.local_endpoint().port();
+  const test::SilentAddress silent("127.0.0.2", port);
+  const test::NamedAddresses name("redis.example", {"127.0.0.2", "127.0.0.1"});
+  const auto peer =
+      std::make_shared<const Peer>(Peer{.name = "test",
+                                        .address = {.host = "redis.example", .port = port},
+                                        .greeting = {},
+                                        .timeout = std::chrono::seconds(20),
+                                        .connect_timeout = std::chrono::milliseconds(400)});
+  Connection connection(peer, context.get_executor());
+  Outcome outcome;
+  boost::asio::co_spawn(
+      context, [&]() -> boost::asio::awaitable<void> { outcome = co_await connection.Open(); },
+      boost::asio::detached);
+  context.run();
+  CHECK(outcome.errc == Errc::kOk);
+  CHECK(outcome.message == "");
 }
 
 TEST_CASE("resp: the code of an error", "[resp]") {

@@ -10,6 +10,7 @@
 #include "router/upstream_pool.h"
 #include "tests/support/catch.h"
 #include "tests/support/held_name.h"
+#include "tests/support/silent_address.h"
 
 namespace stout::docstore {
 namespace {
@@ -189,6 +190,19 @@ TEST_CASE("a name whose look-up does not end holds up no request", "[router]") {
   routed.MoveTo(server.address());
   CHECK(client.Do("PUT", kSection, "x").status == 204);
   CHECK_FALSE(name.timed_out());
+}
+
+TEST_CASE("a silent address of a name leaves time for the next one", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.connect_timeout = 400ms;
+  Routed routed(options);
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  const std::string address = server.address();
+  const std::string port = address.substr(address.rfind(':') + 1);
+  const test::SilentAddress silent("127.0.0.2", static_cast<std::uint16_t>(std::stoi(port)));
+  const test::NamedAddresses name("server.example", {"127.0.0.2", "127.0.0.1"});
+  routed.MoveTo("server.example:" + port);
+  CHECK(routed.Connect().Do("PUT", kSection, "x").status == 204);
 }
 
 TEST_CASE("a change whose connection is lost is not repeated, a read is", "[router]") {

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <utility>
 
+#include "stout/adapters/connect_to_any.h"
 #include "stout/adapters/no_throw.h"
 #include "stout/adapters/time_limit.h"
 
@@ -77,10 +78,8 @@ asio::awaitable<std::string> Gateway::ConnectTo(std::string_view endpoint) {
   if (closed_) co_return "closed";
   if (limit.passed()) failed = asio::error::timed_out;
   stream_.emplace(strand_);
-  stream_->expires_after(timeout_);
   if (!failed) {
-    const auto [ec, address] = co_await stream_->async_connect(addresses, kNoThrow);
-    failed = ec;
+    failed = co_await ConnectToAny(stream_->socket(), std::move(addresses), timeout_);
   }
   if (failed) co_return fmt::format("{}: {}", endpoint, failed.message());
   stream_->socket().set_option(asio::ip::tcp::no_delay(true), failed);

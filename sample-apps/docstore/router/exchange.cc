@@ -1,6 +1,5 @@
 #include "router/exchange.h"
 
-#include <boost/asio/connect.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/http/error.hpp>
@@ -14,6 +13,7 @@
 #include "protocol/fields.h"
 #include "router/fields.h"
 #include "router/request_body.h"
+#include "stout/adapters/connect_to_any.h"
 
 namespace stout::docstore {
 namespace {
@@ -63,10 +63,11 @@ Task<bool> Exchange::Connect() {
   upstream_ = std::make_unique<Upstream>(context_);
   upstream_->address = lease_.address;
   deadline_.Set(options_.connect_timeout);
-  const auto [unknown, found] = co_await lookup_.Find(address->host, address->port);
+  auto [unknown, found] = co_await lookup_.Find(address->host, address->port);
   if (unknown || deadline_.passed()) co_return false;
-  auto [ec, endpoint] = co_await asio::async_connect(upstream_->socket, found, kAwait);
-  if (ec || deadline_.passed()) co_return false;
+  const ErrorCode failed = co_await ConnectToAny<http::SessionStrand>(
+      upstream_->socket, std::move(found), options_.connect_timeout);
+  if (failed || deadline_.passed()) co_return false;
   ErrorCode ignored;  // an option that cannot be set costs latency, not correctness
   upstream_->socket.set_option(tcp::no_delay(true), ignored);
   co_return true;

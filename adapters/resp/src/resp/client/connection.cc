@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "resp/client/errors.h"
+#include "stout/adapters/connect_to_any.h"
 #include "stout/adapters/no_throw.h"
 #include "stout/adapters/time_limit.h"
 
@@ -100,24 +101,19 @@ asio::awaitable<std::string> Connection::Reach() {
     if (ec) co_return ec.message();
     endpoints.assign(found.begin(), found.end());
   }
-  std::string error = "no address";
-  for (const Endpoint& endpoint : endpoints) {
-    // Also while names were resolved: a new socket knows nothing of that.
-    if (closed_ || late_) break;
-    Drop();
-    const auto [ec] = co_await socket_.async_connect(endpoint, kNoThrow);
-    if (!ec && !closed_ && !late_) {
-      boost::system::error_code ignored;
-      socket_.non_blocking(true, ignored);
-      if (peer_->address.socket.empty()) {
-        socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-        socket_.set_option(Socket::keep_alive(true), ignored);
-      }
-      co_return std::string();
-    }
-    error = ec.message();
+  // Also while names were resolved: a new socket knows nothing of that.
+  if (closed_ || late_) co_return "closed";
+  Drop();
+  const ErrorCode failed =
+      co_await ConnectToAny(socket_, std::move(endpoints), peer_->connect_timeout);
+  if (failed) co_return failed.message();
+  boost::system::error_code ignored;
+  socket_.non_blocking(true, ignored);
+  if (peer_->address.socket.empty()) {
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.set_option(Socket::keep_alive(true), ignored);
   }
-  co_return error;
+  co_return std::string();
 }
 
 asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
