@@ -254,7 +254,7 @@ void RangeKeeper::EndJob(TimePoint now) {
 }
 
 void RangeKeeper::StopJob(TimePoint now) {
-  const bool fills = Fills() || job_ == Job::kFence;
+  const bool fills = HasTarget();
   walk_.reset();
   if (job_barrier_ != 0) (void)set_.Withdraw(job_barrier_);
   job_barrier_ = 0;

@@ -38,7 +38,7 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
 
 void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
   set_.SetLost(member);
-  const bool targeted = job_ != Job::kNone && member == target_;
+  const bool targeted = HasTarget() && member == target_;
   const bool follows = set_.state(member) == MemberState::kLazy;
   const bool counts = record_.members[member].in || targeted || follows;
   if (counts && !std::exchange(members_[member].lost, true)) {

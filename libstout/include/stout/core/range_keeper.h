@@ -220,8 +220,10 @@ class RangeKeeper {
   [[nodiscard]] bool Fills() const {
     return job_ == Job::kOpen || job_ == Job::kCopy || job_ == Job::kEnter;
   }
+  /// Returns true while target_ names a member. Otherwise it is that of an earlier fill.
+  [[nodiscard]] bool HasTarget() const { return Fills() || job_ == Job::kFence; }
   /// Returns true while a lazy member is filled. Any other job comes first.
-  [[nodiscard]] bool FillsLazy() const { return fills_lazy_ && (Fills() || job_ == Job::kFence); }
+  [[nodiscard]] bool FillsLazy() const { return fills_lazy_ && HasTarget(); }
   /// The members that are in and shall leave, once all wanted ones are in.
   [[nodiscard]] MemberMask Unwanted() const;
   void StartMark(TimePoint now);
