@@ -283,6 +283,16 @@ TEST_CASE("a member that had a long queue is asked again", "[replicas]") {
   CHECK(set.ChooseReader(3, 1) == 1);  // a tie
 }
 
+TEST_CASE("a read that ends after its member left does not count", "[replicas]") {
+  ReplicaSet set = Three();
+  set.OnReadSent(2);
+  set.SetState(2, MemberState::kOut);
+  set.OnReadAnswered(2);
+  set.SetState(2, MemberState::kIn);
+  for (const MemberIndex m : {0, 0, 1, 1}) set.OnReadSent(m);
+  CHECK(set.ChooseReader(7, 0) == 2);
+}
+
 TEST_CASE("a mark is read back as it was written", "[replicas]") {
   CHECK(ParseMark(EncodeMark({7, 1234})) == Mark{7, 1234});
   CHECK(EncodeMark({7, 1234}) == "7:1234");  // as earlier versions write it

@@ -167,7 +167,10 @@ class ReplicaSet {
   /// kMaxMembers: no member is local.
   void SetLocal(MemberIndex member) { local_ = MaskOf(member); }
   void OnReadSent(MemberIndex member);
-  void OnReadAnswered(MemberIndex member) { --queues_[member].own; }
+  /// Does nothing if the member has left since the read was sent.
+  void OnReadAnswered(MemberIndex member) {
+    if (queues_[member].own > 0) --queues_[member].own;
+  }
   /// The length of the member's queue, in its last answer. Each read that goes elsewhere meanwhile
   /// counts as one that has left this queue, or nobody would ask the member again.
   void OnQueueLength(MemberIndex member, std::size_t length) { queues_[member].theirs = length; }
