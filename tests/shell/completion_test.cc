@@ -14,6 +14,7 @@
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/range/adaptor/transformed.hpp>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -143,6 +144,12 @@ TEST_CASE("a list of keys holds copies of them, in order", "[completion]") {
   CHECK(keys.views() == std::vector<KeyView>{"key", "other"});
   CHECK(KeyList("one").views() == std::vector<KeyView>{"one"});
   CHECK(KeyList().views().empty());
+
+  const std::vector<std::size_t> sizes = {100, 200};
+  const auto made =
+      sizes | boost::adaptors::transformed([](auto size) { return std::string(size, 'k'); });
+  CHECK(KeyList(made).views() ==
+        std::vector<KeyView>{std::string(100, 'k'), std::string(200, 'k')});
 }
 
 TEST_CASE("a handler may own what cannot be copied", "[completion]") {
