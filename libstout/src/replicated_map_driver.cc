@@ -357,6 +357,7 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
   ++member.opened;
   member.interposer.reset();
   member.handle = {};
+  member.barrier = member.next_barrier = {};
 }
 
 // No barrier may cover a refused change. Until the former state is put back, the change is dirty at
@@ -364,8 +365,7 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
 void ReplicatedMap::State::Do(range::Barrier& barrier) {
   const bool differ = !put_backs_.empty() || refused_ != 0;
   ForEachMember(barrier.members, [&](MemberIndex m) {
-    differ ? set_.OnReply(barrier.id, m, Errc::kTransient)
-           : interposer(m).Barrier(ReplyOf(barrier.id, m));
+    differ ? set_.OnReply(barrier.id, m, Errc::kTransient) : AwaitBarrier(m, barrier.id);
   });
 }
 

@@ -207,7 +207,29 @@ void ReplicatedMap::State::Count(std::uint32_t members, Duration timeout, CountH
   counting_.emplace(id, Counting{std::move(handler), SaturatingAdd(Now(), timeout)});
   SchedulePump();
   const Need need{.members = std::max<std::uint32_t>(members, 1), .counts = true};
-  ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { interposer(m).Barrier(ReplyOf(id, m)); });
+  ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { AwaitBarrier(m, id); });
+}
+
+// A member has one barrier at a time, and those that come meanwhile share the next one. A barrier
+// waits for each dirty key, and those of a member that lags would fill the memory.
+void ReplicatedMap::State::AwaitBarrier(MemberIndex m, ReplyId id) {
+  members_[m].next_barrier.push_back(id);
+  if (members_[m].barrier.empty()) StartBarrier(m);
+}
+
+void ReplicatedMap::State::StartBarrier(MemberIndex m) {
+  Member& member = members_[m];
+  member.barrier = std::exchange(member.next_barrier, {});
+  if (member.barrier.empty()) return;
+  interposer(m).Barrier([weak = weak_from_this(), m, opened = member.opened](ErrorCode ec) {
+    const auto self = weak.lock();
+    if (!self || self->members_[m].opened != opened) return;
+    for (const ReplyId id : std::exchange(self->members_[m].barrier, {})) {
+      self->set_.OnReply(id, m, ErrcOf(ec));
+    }
+    self->StartBarrier(m);
+    self->SchedulePump();
+  });
 }
 
 Mark ReplicatedMap::State::RefreshMark() {

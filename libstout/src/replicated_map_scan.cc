@@ -39,7 +39,7 @@ void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler)
   };
   const auto asked = Ask(std::move(ready), {.members = 0, .only = MaskOf(m)},
                          SaturatingAdd(Now(), engine_.reply_deadline));
-  interposer(m).Barrier(ReplyOf(asked.first, m));
+  AwaitBarrier(m, asked.first);
 }
 
 // The member has the changes before the barrier, also if it leaves while it is read.

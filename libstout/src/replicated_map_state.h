@@ -109,6 +109,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     TimePoint read{};                        // the last read that succeeded
     TimePoint write{};                       // the last write
     std::uint64_t copied = 0;
+    std::vector<internal::ReplyId> barrier{};       // the answers that wait for the one under way
+    std::vector<internal::ReplyId> next_barrier{};  // and for the next one
   };
   struct Asked {
     Reply reply;
@@ -174,6 +176,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                StoredState state);
   void EndPutBack(KeyView key);
+  void AwaitBarrier(MemberIndex m, internal::ReplyId id);
+  void StartBarrier(MemberIndex m);
   void ScanMember(MemberIndex m, const ScanRequest& request, Store::ScanHandler handler);
 
   // The pump.

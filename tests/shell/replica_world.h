@@ -117,6 +117,12 @@ class ReplicaWorld {
     options.member_timeout = std::chrono::milliseconds(60);
     return options;
   }
+  /// As Quick, but a store may be silent for long.
+  static ReplicatedMapOptions Patient() {
+    ReplicatedMapOptions options = Quick();
+    options.engine.lane.attempt_timeout = options.member_timeout = std::chrono::hours(1);
+    return options;
+  }
 
   /// All stores, by name.
   [[nodiscard]] std::vector<Replica> Replicas() const {

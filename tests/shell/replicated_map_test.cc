@@ -372,16 +372,9 @@ TEST_CASE("trouble names what a map cannot be opened with", "[replicated]") {
   CHECK(world.Await([&](auto done) { map.Open(std::move(done)); }) == Errc::kBadOptions);
 }
 
-// Options with which a store may be silent for long.
-ReplicatedMapOptions Patient() {
-  ReplicatedMapOptions options = ReplicaWorld::Quick();
-  options.engine.lane.attempt_timeout = options.member_timeout = std::chrono::seconds(10);
-  return options;
-}
-
 TEST_CASE("a read of members that yields is hastened by one that does not", "[replicated]") {
   ReplicaWorld world;
-  ReplicatedMap& map = world.Open(Patient());
+  ReplicatedMap& map = world.Open(ReplicaWorld::Patient());
   for (const auto& store : world.stores) store->Shut();
   const auto reads = [&] {
     std::size_t all = 0;
@@ -403,6 +396,34 @@ TEST_CASE("a read of members that yields is hastened by one that does not", "[re
   CHECK(reads() == before + 1);
   for (const auto& store : world.stores) store->Open();
   world.RunUntil([&] { return answered == 11; });
+}
+
+TEST_CASE("a member that lags keeps nothing of counts that were answered", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.strong = false;
+  ReplicatedMap& map = world.Open(options);
+  world.RunUntil([&] { return !world.registry.record.strong && world.IsSettled(map); });
+  world.stores[2]->HoldWrites();
+  for (int i = 0; i < 10; ++i) CHECK_FALSE(world.Put(map, "k" + std::to_string(i), "1"));
+  int answered = 0;
+  for (int i = 0; i < 100; ++i) {
+    world.On(map, [&] {
+      map.Count(2, std::chrono::seconds(10), [&](ErrorCode ec, std::uint32_t members) {
+        CHECK_FALSE(ec);
+        answered += members >= 2;
+      });
+    });
+  }
+  world.RunUntil([&] { return answered == 100; });
+  CHECK(map.Stats().members[2].engine.replies_held < 20);
+  bool counted = false;
+  world.On(map, [&] {
+    map.Count(3, std::chrono::seconds(10),
+              [&](ErrorCode, std::uint32_t members) { counted = members == 3; });
+  });
+  world.stores[2]->Open();
+  world.RunUntil([&] { return counted; });
 }
 
 }  // namespace
