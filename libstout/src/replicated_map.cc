@@ -178,7 +178,7 @@ void ReplicatedMap::State::End(Errc why) {
   set_.FailAll(why);
   reads_.FailAll(why);
   for (Reply& done : std::exchange(opens_, {})) Later(std::move(done), why);
-  for (auto& [key, waiting] : std::exchange(put_backs_, {})) {
+  for (auto& [key, waiting] : std::exchange(refusals_, {})) {
     for (auto& [options, get] : waiting.gets) Later(std::move(get), why, {});
   }
   for (Member& member : members_) {
@@ -204,7 +204,7 @@ void ReplicatedMap::State::Forget() noexcept {
   const auto asked = std::exchange(asked_, {});
   const auto counting = std::exchange(counting_, {});
   const auto reading = std::exchange(reading_, {});
-  const auto put_backs = std::exchange(put_backs_, {});
+  const auto refusals = std::exchange(refusals_, {});
   const auto due = std::exchange(due_, {});
 }
 

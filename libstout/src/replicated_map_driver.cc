@@ -363,7 +363,8 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
 // No barrier may cover a refused change. Until the former state is put back, the change is dirty at
 // no member, and the members differ.
 void ReplicatedMap::State::Do(range::Barrier& barrier) {
-  const bool differ = !put_backs_.empty() || refused_ != 0;
+  const auto is_refused = [](const auto& each) { return each.second.refused != 0; };
+  const bool differ = refused_ != 0 || std::any_of(refusals_.begin(), refusals_.end(), is_refused);
   ForEachMember(barrier.members, [&](MemberIndex m) {
     differ ? set_.OnReply(barrier.id, m, Errc::kTransient) : AwaitBarrier(m, barrier.id);
   });

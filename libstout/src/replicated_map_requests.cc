@@ -50,7 +50,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
   const Stamp stamp{epoch(), *version};
   values_.Keep(key, {std::move(value), stamp}, [this](KeyView each) { return IsDirty(each); });
   reads_.OnMarked(key);
-  EndPutBack(key);
+  OverrideRefusal(key);
   SchedulePump();
   return stamp;
 }
@@ -72,8 +72,8 @@ bool ReplicatedMap::State::IsDirty(KeyView key, MemberMask except) const {
 void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
-  if (const auto put_back = put_backs_.find(key); put_back != put_backs_.end()) {
-    put_back->second.gets.push_back({options, std::move(handler)});
+  if (IsRefused(key)) {
+    refusals_.find(key)->second.gets.push_back({options, std::move(handler)});
     return;
   }
   if (const Entry* const known = Shows(key) ? values_.Use(key, options) : nullptr) {
@@ -137,14 +137,14 @@ void ReplicatedMap::State::OnRead(reads::Done& done) {
 std::optional<ReplicatedMap::Entry> ReplicatedMap::State::Peek(KeyView key,
                                                                const FetchOptions& options) {
   RequireStrand();
-  if (put_backs_.contains(key) || !Shows(key, options.counted)) return std::nullopt;
+  if (IsRefused(key) || !Shows(key, options.counted)) return std::nullopt;
   const Entry* const known = values_.Use(key, options);
   return known != nullptr ? std::optional(*known) : std::nullopt;
 }
 
 bool ReplicatedMap::State::Holds(KeyView key) const {
   RequireStrand();
-  return !put_backs_.contains(key) && Shows(key) && values_.Find(key) != nullptr;
+  return !IsRefused(key) && Shows(key) && values_.Find(key) != nullptr;
 }
 
 // --- Answers -------------------------------------------------------------------------------------
@@ -298,59 +298,6 @@ void ReplicatedMap::State::Expire() {
     const auto call = next++;
     if (call->second.deadline <= now) calls_.extract(call).mapped().time_out();
   }
-}
-
-// --- Changes that a store refuses ----------------------------------------------------------------
-
-// A store will never take this state, but other members may have it. The state that the store has
-// is put back at all members; until then Gets of the key wait. A member leaves instead if no answer
-// waits for it, or if it refuses that, too. A lazy member goes on without the state.
-void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
-  const MemberMask bit = MaskOf(m);
-  if ((set_.lazy() & bit) != 0) return;
-  const bool others = (set_.in() & ~bit) != 0;
-  const bool leaves = (set_.required() & bit) == 0 || (!set_.strong() && others);
-  if (leaves || restoring_.contains(key)) {
-    refused_ |= bit;
-    return SchedulePump();
-  }
-  if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
-  // Other nodes may have changed the key at members that this one does not reach. What this store
-  // has would win, and nothing has the refused state.
-  if (clock_) return values_.Erase(key);
-  const std::uint64_t serial = ++last_id_;
-  put_backs_[std::string(key)].serial = serial;
-  reads_.OnMarked(key);
-  interposer(m).Fetch(key, [weak = weak_from_this(), m, key = std::string(key), serial](
-                               ErrorCode ec, StoredState state) {
-    const auto self = weak.lock();
-    if (self) self->PutBack(m, key, serial, ec, std::move(state));
-  });
-}
-
-void ReplicatedMap::State::PutBack(MemberIndex m, const std::string& key, std::uint64_t serial,
-                                   ErrorCode ec, StoredState state) {
-  const auto found = put_backs_.find(key);
-  if (found == put_backs_.end() || found->second.serial != serial) return;  // changed meanwhile
-  if (!ec && Change(key, ValueOf(std::move(state)))) {
-    restoring_.insert(key);
-    interposer(m).SafeReply(key, [weak = weak_from_this(), key](ErrorCode) {
-      if (const auto self = weak.lock()) self->restoring_.erase(key);
-    });
-    return;
-  }
-  if (ec != Errc::kClosed) refused_ |= MaskOf(m);  // it cannot be equal to the others
-  if (!IsDirty(key)) values_.Erase(key);           // the refused state
-  EndPutBack(key);
-  SchedulePump();
-}
-
-void ReplicatedMap::State::EndPutBack(KeyView key) {
-  const auto found = put_backs_.find(key);
-  if (found == put_backs_.end()) return;
-  auto gets = std::move(found->second.gets);
-  put_backs_.erase(found);
-  for (auto& [options, get] : gets) Get(key, options, std::move(get));
 }
 
 }  // namespace stout::inline v1

@@ -10,7 +10,7 @@ using namespace internal;
 
 // First a barrier at the member that is read: it may lack changes that were answered, in mode ec or
 // at a lower level. If its store has refused a change, the barrier has waited for all others, and
-// the key is in put_backs_. If it leaves, another member is read.
+// the key is in refusals_. If it leaves, another member is read.
 void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler) {
   RequireStrand();
   MemberMask ordered = 0;
@@ -66,7 +66,7 @@ void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
 }
 
 bool ReplicatedMap::State::Renew(ScannedKey& key) const {
-  if (put_backs_.contains(key.key)) return false;
+  if (IsRefused(key.key)) return false;
   if (const Entry* const known = Shows(key.key) ? values_.Find(key.key) : nullptr) {
     key.state = known->stored();
     return true;

@@ -140,11 +140,20 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     Errc errc;
     StoredState state;
   };
-  /// The Gets that wait until an older state is put back.
-  struct PuttingBack {
-    std::uint64_t serial = 0;
-    std::vector<std::pair<FetchOptions, GetHandler>> gets;
+  /// A key with a change that a member's store will never take: see JudgeRefusal.
+  struct Refusal {
+    std::uint64_t serial = 0;            // callbacks for another one are too late
+    MemberMask refused = 0;              // members that refused the present change
+    MemberMask awaited = 0;              // members that will report the end of their write
+    MemberMask unread = 0;               // members whose states are being read
+    MemberMask empty = 0;                // members that never had the key
+    bool differ = false;                 // the states that were read differ
+    std::optional<StoredState> older{};  // the one of them to put back
+    bool is_known = false;               // it has been chosen
+    bool restores = false;               // the present change puts it back
+    std::vector<std::pair<FetchOptions, GetHandler>> gets{};
   };
+  using Refusals = std::map<std::string, Refusal, std::less<>>;
 
   void RequireStrand() const {
     internal::Require(strand_.running_in_this_thread(),
@@ -172,10 +181,19 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
   void Later(CountHandler handler, Errc errc, std::uint32_t members);
+  /// Returns true if a member has refused the key's present change, and it is not undone yet.
+  [[nodiscard]] bool IsRefused(KeyView key) const {
+    const auto found = refusals_.find(key);
+    return found != refusals_.end() && found->second.refused != 0 && !found->second.restores;
+  }
   void OnRefused(MemberIndex m, KeyView key);
-  void PutBack(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
-               StoredState state);
-  void EndPutBack(KeyView key);
+  void JudgeRefusal(KeyView key);
+  void AwaitWrites(const std::string& key, Refusal& refusal, MemberMask members);
+  void OnOlderRead(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
+                   StoredState state);
+  void PutBack(Refusals::iterator found);
+  void OverrideRefusal(KeyView key);
+  void EndRefusal(Refusals::iterator found, MemberMask leaving);
   void AwaitBarrier(MemberIndex m, internal::ReplyId id);
   void StartBarrier(MemberIndex m);
   void ScanMember(MemberIndex m, const ScanRequest& request, Store::ScanHandler handler);
@@ -260,8 +278,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   std::unordered_map<std::string, internal::FetchId> fetch_of_;  // of reading_, by key
   std::size_t waiting_gets_ = 0;
   std::vector<Fetched> fetched_;
-  std::map<std::string, PuttingBack, std::less<>> put_backs_;  // see OnRefused
-  std::set<std::string, std::less<>> restoring_;               // keys whose older state is written
+  Refusals refusals_;
   std::vector<internal::Due> due_;
   std::optional<internal::ContextWatch> watch_;
 };

@@ -178,6 +178,10 @@ TEST_CASE("a change that a store refuses undoes no change of another node",
   CHECK(world.Put(*a, "k", "a") == Errc::kRefused);
   CHECK(world.Get(*a, "k") == "0");
   CHECK_FALSE(world.Put(*a, "j", "a"));
+  world.refuse = [](MemberIndex, KeyView key) { return key == "bad"; };
+  CHECK(world.Put(*b, "bad", "b") == Errc::kRefused);  // by both members
+  CHECK(world.Get(*b, "bad") == "-");
+  for (const MemberIndex m : {1, 2}) CHECK(b->Stats().members[m].in);
   world.On(owner, [&] {
     owner.Want(world.want, {{"store-0"}});
     owner.Want(world.want, world.Replicas());
