@@ -264,6 +264,7 @@ std::optional<ReplicatedMap::Entry> ReplicatedMap::Peek(KeyView key, const Fetch
   return state_->Peek(key, options);
 }
 bool ReplicatedMap::Holds(KeyView key) const { return state_->Holds(key); }
+void ReplicatedMap::Prefetch(std::span<const KeyView> keys) const { state_->Prefetch(keys); }
 UniqueFunction<void()> ReplicatedMap::WithdrawableReply(std::span<const KeyView> keys, Reply reply,
                                                         const AnswerLevel& level) {
   return state_->SafeReply(keys, std::move(reply), level);

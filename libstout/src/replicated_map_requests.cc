@@ -147,6 +147,11 @@ bool ReplicatedMap::State::Holds(KeyView key) const {
   return !IsRefused(key) && Shows(key) && values_.Find(key) != nullptr;
 }
 
+void ReplicatedMap::State::Prefetch(std::span<const KeyView> keys) const {
+  RequireStrand();
+  values_.Prefetch(keys);
+}
+
 // --- Answers -------------------------------------------------------------------------------------
 
 UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> keys, Reply reply,

@@ -65,6 +65,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Get(KeyView key, const FetchOptions& options, GetHandler handler);
   std::optional<Entry> Peek(KeyView key, const FetchOptions& options);
   [[nodiscard]] bool Holds(KeyView key) const;
+  void Prefetch(std::span<const KeyView> keys) const;
   UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
                                    const AnswerLevel& level);
   [[nodiscard]] bool Takes(const AnswerLevel& level) const {

@@ -1,6 +1,7 @@
 #include "value_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/hash.h"
@@ -94,6 +95,32 @@ const ValueCache::Entry* ValueCache::Use(KeyView key, const FetchOptions& option
 const ValueCache::Entry* ValueCache::Find(KeyView key) const {
   const Node* const found = NodeOf(key, HashOf(key));
   return found == nullptr ? nullptr : &found->entry;
+}
+
+// Each step of a look-up waits for memory and finds the place of the next step. So each step is
+// taken for all keys before the next step, and the waits overlap.
+void ValueCache::Prefetch(std::span<const KeyView> keys) const {
+  constexpr std::size_t kTogether = 64;  // their memory fits the caches of one core
+  std::array<std::uint32_t, kTogether> hashes;
+  std::array<const std::unique_ptr<Node>*, kTogether> nodes;
+  while (!keys.empty()) {
+    const std::span some = keys.first(std::min(keys.size(), kTogether));
+    keys = keys.subspan(some.size());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      hashes[i] = HashOf(some[i]);
+      index_.Prefetch(hashes[i]);
+    }
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      // The first slot with the hash is mostly that of the key. A comparison would wait for a node.
+      const auto slot = index_.Find(hashes[i], [](KeyIndex::Slot) { return true; });
+      if (slot == KeyIndex::kNone) continue;
+      nodes[found] = &nodes_[slot];
+      __builtin_prefetch(nodes[found++]);
+    }
+    for (std::size_t i = 0; i < found; ++i) nodes[i]->get()->Prefetch();
+    for (std::size_t i = 0; i < found; ++i) nodes[i]->get()->PrefetchTexts();
+  }
 }
 
 Serialized ValueCache::Serialize(KeyView key, std::string& out) const {

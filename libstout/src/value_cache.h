@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,8 @@ class ValueCache {
   [[nodiscard]] const Entry* Use(KeyView key, const FetchOptions& options);
   /// As Use, but does not count.
   [[nodiscard]] const Entry* Find(KeyView key) const;
+  /// As KeyMap::Prefetch.
+  void Prefetch(std::span<const KeyView> keys) const;
   /// As Application::serialize. Requires that the key is in the cache.
   Serialized Serialize(KeyView key, std::string& out) const;
 
@@ -124,6 +127,17 @@ class ValueCache {
     KeyIndex::Slot slot = 0;  // in nodes_
     std::uint32_t hash = 0;
     std::string key;
+
+    // Loads the node into the processor's caches.
+    void Prefetch() const {
+      __builtin_prefetch(this);
+      __builtin_prefetch(&key);
+    }
+    // Loads its key and the beginning of its value.
+    void PrefetchTexts() const {
+      __builtin_prefetch(key.data());
+      __builtin_prefetch(entry.value.get());
+    }
   };
 
   /// Maximum number of dirty keys that MakeRoom passes before it gives up.

@@ -157,6 +157,11 @@ bool WriteBackMap::Holds(KeyView key) const {
   return state_->values.Find(key) != nullptr;
 }
 
+void WriteBackMap::Prefetch(std::span<const KeyView> keys) const {
+  state_->RequireStrand();
+  state_->values.Prefetch(keys);
+}
+
 // All changes that were answered are durable at the one store.
 void WriteBackMap::Count(std::uint32_t, Duration, CountHandler handler) {
   boost::asio::post(get_executor(), [handler = std::move(handler)]() mutable { handler({}, 1); });

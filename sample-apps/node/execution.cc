@@ -71,8 +71,18 @@ void Execution::Start(UniqueFunction<void()> done) {
     return request->levels.staleness.has_value() || request->levels.causal;
   };
   if (std::ranges::any_of(requests_, wants_mark)) mark_ = map_.RefreshMark();
+  Prefetch();
   Warm();
   if (reads_ == 0) Continue();
+}
+
+void Execution::Prefetch() {
+  if (requests_.size() == 1 && requests_.front()->keys() <= 1) return;
+  std::vector<KeyView> keys;
+  for (const Request* const request : requests_) {
+    for (std::size_t i = 0; i < request->keys(); ++i) keys.push_back(request->key(i));
+  }
+  map_.Prefetch(keys);
 }
 
 void Execution::Warm() {

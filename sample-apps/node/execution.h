@@ -58,6 +58,9 @@ class Execution {
   }
 
  private:
+  // Loads the keys of all commands into the processor's caches. Those of blind writes are among
+  // them, because a change looks up the older state of its key.
+  void Prefetch();
   // Begins the reads of the next keys that are not in memory, so that the store gets them in one
   // batch. Each key is read ahead once. In a shared range, commands wait until the reads end.
   void Warm();

@@ -100,6 +100,15 @@ TEST_CASE("a map counts each tenant's look-ups and bytes", "[tenants]") {
   CHECK(third.bytes == 2 * second.bytes);  // b is in the account of the last user
 }
 
+TEST_CASE("a prefetch of keys is not a use of them", "[tenants]") {
+  TenantWorld world;
+  world.Get(2, "a");
+  world.On([&] { world.map->Prefetch(std::vector<KeyView>{"a", "absent"}); });
+  const TenantStats stats = world.StatsOf(2);
+  CHECK(std::pair(stats.hits, stats.misses) == std::pair<std::uint64_t, std::uint64_t>(0, 1));
+  CHECK_FALSE(world.Holds("absent"));
+}
+
 TEST_CASE("a request that has read a key is counted once", "[tenants]") {
   TenantWorld world;
   world.Get(2, "a");

@@ -117,6 +117,9 @@ class KeyMap {
   [[nodiscard]] std::optional<Entry> Peek(KeyView key) { return Peek(key, FetchOptions()); }
   /// Returns true if Peek would return a state. Does not count as a use of the key.
   [[nodiscard]] virtual bool Holds(KeyView key) const = 0;
+  /// Loads the states of these keys that are in memory into the processor's caches. Call it before
+  /// a turn uses several keys, because their cache misses then overlap. Does not count as a use.
+  virtual void Prefetch(std::span<const KeyView> keys) const = 0;
 
   /// Runs `reply` exactly once: when the keys' newest states are durable as `level` requires, or
   /// when one of them cannot become so. Its deadline is EngineOptions::reply_deadline.
