@@ -123,10 +123,23 @@ void ValueCache::Prefetch(std::span<const KeyView> keys) const {
   }
 }
 
-Serialized ValueCache::Serialize(KeyView key, std::string& out) const {
-  const Entry* const entry = Find(key);
-  if (entry == nullptr || !entry->value) return Serialized::kAbsent;
-  out = *entry->value;
+// Serialize is mostly called in the order of the changes, which is also the order of the LRU. The
+// call for the previous node has loaded the next node, so its members cost no wait here.
+void ValueCache::PrefetchNext(Node& node) {
+  Node* const next = order_.After(node);
+  if (next == nullptr) return;
+  index_.Prefetch(next->hash);
+  __builtin_prefetch(&nodes_[next->slot]);
+  next->PrefetchTexts();
+  if (Node* const second = order_.After(*next)) second->Prefetch();
+}
+
+Serialized ValueCache::Serialize(KeyView key, std::string& out) {
+  Node* const node = NodeOf(key, HashOf(key));
+  if (node == nullptr) return Serialized::kAbsent;
+  PrefetchNext(*node);
+  if (!node->entry.value) return Serialized::kAbsent;
+  out = *node->entry.value;
   return Serialized::kValue;
 }
 

@@ -75,7 +75,7 @@ class ValueCache {
   /// As KeyMap::Prefetch.
   void Prefetch(std::span<const KeyView> keys) const;
   /// As Application::serialize. Requires that the key is in the cache.
-  Serialized Serialize(KeyView key, std::string& out) const;
+  Serialized Serialize(KeyView key, std::string& out);
 
   /// Makes a value, which counts as lent until its last reference is gone or the cache holds it.
   [[nodiscard]] std::shared_ptr<const std::string> MakeValue(std::string text) const;
@@ -145,6 +145,7 @@ class ValueCache {
 
   [[nodiscard]] static std::size_t SizeOf(const Node& node);
   [[nodiscard]] Node* NodeOf(KeyView key, std::uint32_t hash) const;
+  void PrefetchNext(Node& node);
   Node& Add(KeyView key, std::uint32_t hash);
   // Returns the key's node, which is then not in order_.
   Node& Set(KeyView key, Entry entry);

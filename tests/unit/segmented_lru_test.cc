@@ -99,6 +99,15 @@ TEST_CASE("segmented lru: an element that is requeued keeps its segment") {
   CHECK(cache.Evicted() == "bca");
 }
 
+TEST_CASE("segmented lru: the element after another one was used next in its segment") {
+  LetterCache cache;
+  cache.Insert("abcd");
+  cache.Use("b");
+  CHECK(cache.order.After(cache.elements['a']) == &cache.elements['c']);
+  CHECK(cache.order.After(cache.elements['b']) == nullptr);
+  CHECK(cache.order.After(cache.elements['d']) == nullptr);
+}
+
 TEST_CASE("ghost cache: without a sample it is an LRU cache") {
   GhostCache ghost(100);
   CHECK(ghost.Touch(1, 10, 30) == false);

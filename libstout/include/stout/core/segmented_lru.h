@@ -3,6 +3,7 @@
 #include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 namespace stout::inline v1 {
 
@@ -67,6 +68,12 @@ class SegmentedLru {
     elements.splice(elements.end(), elements, elements.iterator_to(element));
   }
 
+  /// Returns the element of the same segment that was used next after this one, or null.
+  [[nodiscard]] Element* After(Element& element) {
+    auto& elements = PartOf(element).elements;
+    const auto next = std::next(elements.iterator_to(element));
+    return next == elements.end() ? nullptr : &*next;
+  }
   /// Returns the element to evict next. Requires !empty().
   [[nodiscard]] Element& Next() {
     if (guests_.bytes > max_guests_) return guests_.elements.front();
