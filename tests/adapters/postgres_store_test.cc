@@ -8,8 +8,19 @@
 
 #include "postgres_test_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/log_capture.h"
+#include "tests/support/silent_address.h"
 
 namespace stout::test {
+namespace {
+
+// Two hosts on one port. They follow each other in the list.
+std::string TwoHosts(const std::string& first, const std::string& second, int port) {
+  return "postgres://app@" + first + ":" + std::to_string(port) + "," + second + ":" +
+         std::to_string(port) + "/postgres?connect_timeout=1s";
+}
+
+}  // namespace
 
 TEST_CASE_METHOD(PostgresTest, "postgres: a key beyond the index's limit is refused alone") {
   const auto store = Open();
@@ -54,6 +65,38 @@ TEST_CASE_METHOD(PostgresTest, "postgres: addresses that lead nowhere") {
   store = OpenStore(server().Url("tabel=x"), executor, &why);
   CHECK(store.error() == Errc::kBadUrl);
   CHECK(why.message.find("tabel") != std::string::npos);
+}
+
+// The stores open before an address is silent, because opening waits two seconds or more for it.
+TEST_CASE_METHOD(PostgresTest, "postgres: a silent host leaves time for the next one") {
+  server().Execute("CREATE ROLE app LOGIN SUPERUSER");
+  LogCapture log;
+  {
+    const auto store = OpenUrl(TwoHosts("127.0.0.2", "127.0.0.1", server().port()));
+    const SilentAddress silent("127.0.0.2", static_cast<std::uint16_t>(server().port()));
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})) == WriteResult{});
+    server().Kill();
+    // The first write may find out that its connection is lost, and the second connects.
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 2)})).batch != Errc::kOk);
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 2)})).batch == Errc::kTransient);
+  }
+  pool_.join();
+  CHECK(log.Count("Connection refused") == 1);
+  CHECK(log.Count("addresses without an answer, shown as reset: 1") == 1);
+}
+
+TEST_CASE_METHOD(PostgresTest, "postgres: after a host refuses the login, the next is not tried") {
+  server().Execute("CREATE ROLE app LOGIN SUPERUSER");
+  LogCapture log;
+  {
+    const auto store = OpenUrl(TwoHosts("127.0.0.1", "127.0.0.2", server().port()));
+    const SilentAddress silent("127.0.0.2", static_cast<std::uint16_t>(server().port()));
+    server().Execute("ALTER ROLE app NOLOGIN");
+    CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1)})).batch == Errc::kTransient);
+  }
+  pool_.join();
+  CHECK(log.Count("role \"app\" is not permitted to log in") == 1);
+  CHECK(log.Count("no connection within") == 0);
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: two stores with keys in common do not deadlock") {

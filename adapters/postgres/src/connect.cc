@@ -1,8 +1,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "array.h"
@@ -45,6 +49,20 @@ UNION ALL SELECT pg_backend_pid()::int8, (extract(epoch FROM mine.backend_start)
 FROM pg_stat_get_activity(pg_backend_pid()) AS mine)",
     {Type::kInt8Array, Type::kInt8Array}};
 
+// Returns the number of hosts that libpq tries one after the other. They are in the connection
+// string, in a service file or in the environment.
+std::ptrdiff_t CountHosts(PGconn* connection) {
+  const ParametersPtr parameters(PQconninfo(connection));
+  std::ptrdiff_t commas = 0;
+  for (const auto* p = parameters.get(); p != nullptr && p->keyword != nullptr; ++p) {
+    const std::string_view keyword = p->keyword;
+    const std::string_view value = p->val == nullptr ? "" : p->val;
+    if (keyword != "host" && keyword != "hostaddr") continue;
+    commas = std::max(commas, std::count(value.begin(), value.end(), ','));
+  }
+  return commas + 1;
+}
+
 }  // namespace
 
 asio::awaitable<std::string> Connection::Connect() {
@@ -69,14 +87,33 @@ asio::awaitable<std::string> Connection::ConnectTo(Target target) {
   co_return error;
 }
 
+// libpq goes on to the next address if one refuses, but not if one is silent, because
+// PQconnectPoll() has no time limit. Therefore the socket of a silent address is shut down, which
+// libpq takes for a refusal. This is done while TCP connects, and not for the last host. Each
+// address has the time that is left, divided by the number of its host and the hosts after it.
 asio::awaitable<std::string> Connection::Handshake() {
+  const auto start = std::chrono::steady_clock::now();
   const TimeLimit limit = Limit(options_.connect_timeout);
+  std::ptrdiff_t hosts = CountHosts(connection_.get());  // after `host`
+  const char* host = nullptr;                            // libpq has one pointer for each host
+  int silent = 0;
   auto phase = PGRES_POLLING_WRITING;
   while (phase != PGRES_POLLING_OK) {
     if (phase == PGRES_POLLING_FAILED || PQstatus(connection_.get()) == CONNECTION_BAD) {
-      co_return LatestError(connection_.get());
+      const std::string error = LatestError(connection_.get());
+      if (silent == 0) co_return error;
+      co_return fmt::format("{}\naddresses without an answer, shown as reset: {}", error, silent);
     }
-    // If a host has several addresses, the socket may change.
+    if (std::exchange(host, PQhost(connection_.get())) != PQhost(connection_.get())) {
+      hosts = std::max<std::ptrdiff_t>(hosts - 1, 0);
+    }
+    const Duration left = options_.connect_timeout - (std::chrono::steady_clock::now() - start);
+    const TimeLimit turn(socket_.get_executor(), left / (hosts + 1), [this, hosts, &silent] {
+      if (hosts == 0 || PQstatus(connection_.get()) != CONNECTION_STARTED) return;
+      ::shutdown(PQsocket(connection_.get()), SHUT_RDWR);
+      ++silent;
+    });
+    // The socket changes with the address.
     const auto type = phase == PGRES_POLLING_READING ? WaitType::wait_read : WaitType::wait_write;
     if (!WatchSocket() || !co_await Wait(type, limit)) {
       co_return fmt::format("no connection within {} ms",

@@ -1,22 +1,15 @@
 #include "connection_parameters.h"
 
 #include <fmt/format.h>
-#include <libpq-fe.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <memory>
+
+#include "libpq.h"
 
 namespace stout::postgres {
-namespace {
-
-struct FreeParsed {
-  void operator()(PQconninfoOption* parsed) const { PQconninfoFree(parsed); }
-};
-
-}  // namespace
 
 Errc ClassifyRefusal(std::string_view error) {
   // A server that answers and refuses the connection reports FATAL. libpq has no code for that.
@@ -33,8 +26,7 @@ Errc ClassifyRefusal(std::string_view error) {
 std::string WhyNoConnection(const std::string& connection) {
   constexpr std::array<std::string_view, 3> kTargets = {"read-write", "primary", "any"};
   char* why = nullptr;
-  const std::unique_ptr<PQconninfoOption, FreeParsed> parsed(
-      PQconninfoParse(connection.c_str(), &why));
+  const ParametersPtr parsed(PQconninfoParse(connection.c_str(), &why));
   const std::string error = why == nullptr ? "" : why;
   PQfreemem(why);
   if (parsed == nullptr) return error.empty() ? "out of memory" : error;

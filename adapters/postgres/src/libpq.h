@@ -24,6 +24,11 @@ struct FreeConnection {
 };
 using ConnectionPtr = std::unique_ptr<PGconn, FreeConnection>;
 
+struct FreeParameters {
+  void operator()(PQconninfoOption* parameters) const { PQconninfoFree(parameters); }
+};
+using ParametersPtr = std::unique_ptr<PQconninfoOption, FreeParameters>;
+
 // One SQL command. It is prepared under its name; without a name, the server parses it each time.
 // An empty `sql` means that there is no such statement.
 struct Statement {

@@ -32,7 +32,7 @@ struct PostgresLeasesOptions {
   /// After this time without an answer the connection is closed; the unanswered call may still
   /// happen. > 0
   Duration timeout = std::chrono::seconds(2);
-  /// Time for a new connection, on all addresses of the host together. > 0
+  /// Time for a new connection, on all hosts together. > 0
   Duration connect_timeout = std::chrono::seconds(2);
   /// As PostgresOptions::prepare: false behind a pooler.
   bool prepare = true;

@@ -71,7 +71,7 @@ struct PostgresOptions {
   /// How long a batch waits for a lock that another session holds. Then it is cut until the locked
   /// rows stand alone; they fail with kTransient, and the rest is written. > 0
   Duration lock_timeout = std::chrono::milliseconds(100);
-  /// Time for a new connection, on all addresses of the host together. > 0
+  /// Time for a new connection, on all hosts together. > 0
   Duration connect_timeout = std::chrono::seconds(5);
 
   // --- Performance ---------------------------------------------------------------------------
