@@ -358,6 +358,7 @@ void ReplicatedMap::State::Do(range::Shut& shut) {
   member.interposer.reset();
   member.handle = {};
   member.barrier = member.next_barrier = {};
+  member.next_refused = false;
 }
 
 // No barrier may cover a refused change. Until the former state is put back, the change is dirty at

@@ -14,6 +14,7 @@ void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
   const MemberMask bit = MaskOf(m);
   if ((set_.lazy() & bit) != 0) return;
   if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
+  members_[m].next_refused |= !members_[m].next_barrier.empty();
   const auto [found, is_new] = refusals_.try_emplace(std::string(key));
   if (is_new) found->second.serial = ++last_id_;
   found->second.refused |= bit;
@@ -36,9 +37,12 @@ void ReplicatedMap::State::JudgeRefusal(KeyView key) {
   Refusal& refusal = found->second;
   const MemberMask getting = set_.writers() & ~set_.lost();
   const MemberMask counted = set_.required() & getting;
+  MemberMask open = 0;
   MemberMask dirty = 0;
   ForEachMember(getting & ~set_.lazy(), [&](MemberIndex m) {
-    if (members_[m].interposer && interposer(m).IsDirty(key)) dirty |= MaskOf(m);
+    if (!members_[m].interposer) return;
+    open |= MaskOf(m);
+    if (interposer(m).IsDirty(key)) dirty |= MaskOf(m);
   });
   const bool taken = (counted & ~refusal.refused & ~dirty) != 0;
   const bool at_once = !set_.strong() && refusal.refused != 0 && !refusal.restores;
@@ -56,13 +60,8 @@ void ReplicatedMap::State::JudgeRefusal(KeyView key) {
     return EndRefusal(found, 0);
   }
   if (refusal.unread != 0) return;
-  refusal.unread = counted;
-  ForEachMember(counted, [&](MemberIndex m) {
-    interposer(m).Fetch(key, [weak = weak_from_this(), m, key = found->first,
-                              serial = refusal.serial](ErrorCode ec, StoredState state) {
-      if (const auto self = weak.lock()) self->OnOlderRead(m, key, serial, ec, std::move(state));
-    });
-  });
+  refusal.unread = open;
+  ForEachMember(open, [&](MemberIndex m) { ReadOlder(m, found->first, refusal.serial); });
 }
 
 // Judges again once these members' writes of the key have ended.
@@ -83,50 +82,91 @@ void ReplicatedMap::State::AwaitWrites(const std::string& key, Refusal& refusal,
   });
 }
 
+void ReplicatedMap::State::ReadOlder(MemberIndex m, const std::string& key, std::uint64_t serial) {
+  interposer(m).Fetch(key,
+                      [weak = weak_from_this(), m, key, serial](ErrorCode ec, StoredState state) {
+                        if (const auto self = weak.lock())
+                          self->OnOlderRead(m, key, serial, ec, std::move(state));
+                      });
+}
+
 void ReplicatedMap::State::OnOlderRead(MemberIndex m, const std::string& key, std::uint64_t serial,
                                        ErrorCode ec, StoredState state) {
   const auto found = refusals_.find(key);
   if (found == refusals_.end() || found->second.serial != serial) return;  // changed meanwhile
   Refusal& refusal = found->second;
+  const bool too_busy = ec == Errc::kPushedBack || ec == Errc::kDeadline;
+  if (too_busy && members_[m].interposer) return ReadOlder(m, key, serial);
   refusal.unread &= ~MaskOf(m);
   if (!ec) {
-    if (state.stamp == Stamp()) refusal.empty |= MaskOf(m);
-    const bool is_first = !refusal.older;
-    refusal.differ |= !is_first && std::tie(refusal.older->found, refusal.older->value) !=
-                                       std::tie(state.found, state.value);
-    const bool oldest = set_.strong() && record().strong;
-    const bool is_better = is_first || (state.stamp < refusal.older->stamp) == oldest;
-    if (is_better && !refusal.is_known) refusal.older = std::move(state);
+    refusal.read.emplace_back(m, std::move(state));
   } else if (ec != Errc::kClosed && ec != Errc::kLost) {  // otherwise it leaves anyway
-    if (!IsDirty(key)) values_.Erase(key);
-    const bool others = (set_.required() & ~refusal.refused) != 0;
-    return EndRefusal(found, others ? refusal.refused : MaskOf(m));
+    const bool counts = (set_.required() & MaskOf(m)) != 0;
+    if (counts && (set_.required() & ~refusal.refused) != 0) {
+      if (!IsDirty(key)) values_.Erase(key);
+      return EndRefusal(found, refusal.refused);
+    }
+    refused_ |= MaskOf(m);  // the other members are still compared
+    SchedulePump();
   }
   if (refusal.unread == 0) PutBack(found);
 }
 
-// If all members that count have the same state, the change is forgotten. Otherwise they get one
-// state again: in mode sc the oldest, because no newer one was answered, and in mode ec the newest.
-// All get the same stamp, except those that never had the key, which need not take a delete.
+// Returns the state that all members shall have; null if no member that is in could be read. The
+// others may lack what was answered before they enter. In mode sc it is the oldest state, because
+// no newer one was answered, and in mode ec the newest. But what was put back is newer than all
+// states before it only by its stamp. So as long as a member may lack it, it is chosen again, and a
+// state from before it never.
+const StoredState* ReplicatedMap::State::ChooseState(const Refusal& refusal) const {
+  const bool oldest = set_.strong() && record().strong;
+  const StoredState* chosen = nullptr;
+  bool any = false;
+  bool all_after = true;
+  for (const auto& [m, state] : refusal.read) {
+    if ((set_.in() & MaskOf(m)) == 0) continue;
+    any = true;
+    const bool after = state.stamp >= refusal.restored;
+    all_after = all_after && after;
+    if (!after) continue;
+    if (chosen == nullptr || (state.stamp < chosen->stamp) == oldest) chosen = &state;
+  }
+  const bool again = any && refusal.older && (chosen == nullptr || (oldest && !all_after));
+  return again ? &*refusal.older : chosen;
+}
+
+// If all members that count have the same value, only others get it again: members that are filled
+// and have another value, and lazy ones. Otherwise all members get one of the values again, under
+// one new stamp. A member that never had the key gets no delete.
 void ReplicatedMap::State::PutBack(Refusals::iterator found) {
   const std::string key = found->first;
-  Refusal& refusal = found->second;
-  const MemberMask uncounted = set_.writers() & ~set_.required() & ~refusal.refused;
-  const MemberMask leaving = refusal.differ ? refusal.refused : uncounted;
-  MemberMask members = refusal.differ ? set_.writers() : uncounted;
-  if (refusal.older && refusal.older->stamp == Stamp()) members &= ~refusal.empty;
-  if (!refusal.older || members == 0) {
-    if (!IsDirty(key)) values_.Erase(key);
-    return EndRefusal(found, 0);
+  const Refusal& refusal = found->second;
+  const StoredState* const chosen = ChooseState(refusal);
+  const auto value_of = [](const StoredState& state) { return std::tie(state.found, state.value); };
+  MemberMask other = 0;  // members with another value
+  MemberMask same = 0;
+  MemberMask empty = 0;
+  for (const auto& [m, state] : refusal.read) {
+    if (chosen != nullptr) (value_of(state) == value_of(*chosen) ? same : other) |= MaskOf(m);
+    if (state.stamp == Stamp()) empty |= MaskOf(m);
   }
-  Refusal restoring{
-      .serial = ++last_id_, .older = refusal.older, .is_known = true, .restores = true};
-  if (Change(key, ValueOf(*refusal.older), members)) {
-    refusals_[key] = std::move(restoring);
-    return JudgeRefusal(key);
+  const bool differ = (other & set_.required()) != 0;
+  const MemberMask uncounted = set_.writers() & ~set_.required() & ~same;
+  const MemberMask leaving = differ ? refusal.refused : uncounted;
+  MemberMask members = differ ? set_.writers() : uncounted;
+  if (chosen != nullptr && !chosen->found) members &= ~empty;
+  if (chosen != nullptr && members != 0) {
+    Refusal restoring{.serial = ++last_id_, .older = *chosen, .restores = true};
+    if (const auto stamp = Change(key, ValueOf(*restoring.older), members)) {
+      restoring.restored = *stamp;
+      refusals_[key] = std::move(restoring);
+      return JudgeRefusal(key);
+    }
+    // They cannot get it, and lazy members may still write what was refused.
+    values_.Erase(key);
+    return EndRefusal(refusals_.find(key), leaving | set_.lazy());
   }
-  if (!IsDirty(key)) values_.Erase(key);
-  EndRefusal(found, leaving);
+  values_.Erase(key);
+  EndRefusal(found, chosen == nullptr ? set_.lazy() : 0);
 }
 
 // The key has a new change, which may be taken. If it is refused as well, what was being put back
@@ -135,10 +175,11 @@ void ReplicatedMap::State::OverrideRefusal(KeyView key) {
   const auto found = refusals_.find(key);
   if (found == refusals_.end()) return;
   Refusal& refusal = found->second;
-  if (!refusal.is_known) return EndRefusal(found, 0);
+  if (!refusal.older) return EndRefusal(found, 0);
   refusal.serial = ++last_id_;
   refusal.refused = refusal.awaited = refusal.unread = 0;
-  refusal.restores = refusal.differ = false;
+  refusal.read.clear();
+  refusal.restores = false;
   auto gets = std::exchange(refusal.gets, {});
   JudgeRefusal(key);
   for (auto& [options, get] : gets) Get(key, options, std::move(get));
@@ -148,7 +189,8 @@ void ReplicatedMap::State::EndRefusal(Refusals::iterator found, MemberMask leavi
   const std::string key = found->first;
   auto gets = std::move(found->second.gets);
   refusals_.erase(found);
-  refused_ |= leaving;
+  lagging_ |= leaving & set_.lazy();
+  refused_ |= leaving & ~set_.lazy();
   SchedulePump();
   for (auto& [options, get] : gets) Get(key, options, std::move(get));
 }

@@ -39,7 +39,8 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     SchedulePump();
     return why;
   }
-  const MemberMask getting = (members != 0 ? members : set_.writers()) & ~set_.lost();
+  const MemberMask writers = set_.writers() & ~set_.lost();  // some may have left just now
+  const MemberMask getting = members != 0 ? members & writers : writers;
   if (getting == 0) return Errc::kTransient;  // they all leave soon
   const auto version = clock_ ? clock_->Next() : set_.NextVersion();
   if (!version) return Errc::kTransient;
@@ -216,7 +217,8 @@ void ReplicatedMap::State::Count(std::uint32_t members, Duration timeout, CountH
 }
 
 // A member has one barrier at a time, and those that come meanwhile share the next one. A barrier
-// waits for each dirty key, and those of a member that lags would fill the memory.
+// waits for each dirty key, and those of a member that lags would fill the memory. A change that is
+// refused before the next one begins is dirty no more, so that one would not see it: it fails.
 void ReplicatedMap::State::AwaitBarrier(MemberIndex m, ReplyId id) {
   members_[m].next_barrier.push_back(id);
   if (members_[m].barrier.empty()) StartBarrier(m);
@@ -225,16 +227,19 @@ void ReplicatedMap::State::AwaitBarrier(MemberIndex m, ReplyId id) {
 void ReplicatedMap::State::StartBarrier(MemberIndex m) {
   Member& member = members_[m];
   member.barrier = std::exchange(member.next_barrier, {});
+  const bool refused = std::exchange(member.next_refused, false);
   if (member.barrier.empty()) return;
-  interposer(m).Barrier([weak = weak_from_this(), m, opened = member.opened](ErrorCode ec) {
-    const auto self = weak.lock();
-    if (!self || self->members_[m].opened != opened) return;
-    for (const ReplyId id : std::exchange(self->members_[m].barrier, {})) {
-      self->set_.OnReply(id, m, ErrcOf(ec));
-    }
-    self->StartBarrier(m);
-    self->SchedulePump();
-  });
+  interposer(m).Barrier(
+      [weak = weak_from_this(), m, refused, opened = member.opened](ErrorCode ec) {
+        const auto self = weak.lock();
+        if (!self || self->members_[m].opened != opened) return;
+        const Errc errc = !ec && refused ? Errc::kRefused : ErrcOf(ec);
+        for (const ReplyId id : std::exchange(self->members_[m].barrier, {})) {
+          self->set_.OnReply(id, m, errc);
+        }
+        self->StartBarrier(m);
+        self->SchedulePump();
+      });
 }
 
 Mark ReplicatedMap::State::RefreshMark() {

@@ -112,6 +112,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     std::uint64_t copied = 0;
     std::vector<internal::ReplyId> barrier{};       // the answers that wait for the one under way
     std::vector<internal::ReplyId> next_barrier{};  // and for the next one
+    bool next_refused = false;  // a change was refused after that one had been asked
   };
   struct Asked {
     Reply reply;
@@ -143,14 +144,13 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   };
   /// A key with a change that a member's store will never take: see JudgeRefusal.
   struct Refusal {
-    std::uint64_t serial = 0;            // callbacks for another one are too late
-    MemberMask refused = 0;              // members that refused the present change
-    MemberMask awaited = 0;              // members that will report the end of their write
-    MemberMask unread = 0;               // members whose states are being read
-    MemberMask empty = 0;                // members that never had the key
-    bool differ = false;                 // the states that were read differ
-    std::optional<StoredState> older{};  // the one of them to put back
-    bool is_known = false;               // it has been chosen
+    std::uint64_t serial = 0;  // callbacks for another one are too late
+    MemberMask refused = 0;    // members that refused the present change
+    MemberMask awaited = 0;    // members that will report the end of their write
+    MemberMask unread = 0;     // members whose states are being read
+    std::vector<std::pair<MemberIndex, StoredState>> read{};
+    std::optional<StoredState> older{};  // what was put back, under this stamp. Some members may
+    Stamp restored{};                    // not have taken it
     bool restores = false;               // the present change puts it back
     std::vector<std::pair<FetchOptions, GetHandler>> gets{};
   };
@@ -190,8 +190,10 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void OnRefused(MemberIndex m, KeyView key);
   void JudgeRefusal(KeyView key);
   void AwaitWrites(const std::string& key, Refusal& refusal, MemberMask members);
+  void ReadOlder(MemberIndex m, const std::string& key, std::uint64_t serial);
   void OnOlderRead(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                    StoredState state);
+  [[nodiscard]] const StoredState* ChooseState(const Refusal& refusal) const;
   void PutBack(Refusals::iterator found);
   void OverrideRefusal(KeyView key);
   void EndRefusal(Refusals::iterator found, MemberMask leaving);
