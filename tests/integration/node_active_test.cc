@@ -176,10 +176,10 @@ TEST_CASE("commands that are sent together see what other nodes have written",
   std::vector<std::unique_ptr<RespClient>> clients;
   for (const int port : nodes.ports()) {
     RespClient& client = *clients.emplace_back(std::make_unique<RespClient>(port));
-    CHECK(nodes.Await([&] {  // the node may not have opened the range yet
+    CHECK(client.Do({"STOUT.LEVEL", "WRITE", "all"}) == "+OK");
+    CHECK(nodes.Await([&] {  // the node may not have opened the range yet, or not all its members
       return client.Do({"SET", "n", "1"}) == "+OK";
     }));
-    CHECK(client.Do({"STOUT.LEVEL", "WRITE", "all"}) == "+OK");
   }
   RespClient& client = *clients[0];
   for (std::size_t node = 0; node < nodes.size(); ++node) {  // one of them owns the range
