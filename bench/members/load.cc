@@ -22,8 +22,8 @@ TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_s
 void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
                      std::size_t requests, Kind kind) {
   answered_ += requests;
-  // The time of the answer alone decides. Otherwise the requests under way at both ends would lack,
-  // and with them the slowest.
+  // The time of the answer alone decides. Otherwise the requests under way at both ends would be
+  // missing, and the slowest are among them.
   const TimePoint from = begin + load.warm_up;
   if (now < from || now > from + load.measure) return;
   requests_ += requests;

@@ -169,8 +169,8 @@ void ReplicatedMap::State::PutBack(Refusals::iterator found) {
   EndRefusal(found, chosen == nullptr ? set_.lazy() : 0);
 }
 
-// The key has a new change, which may be taken. If it is refused as well, what was being put back
-// is put back then: by their stamps nobody can tell any more which state is the older one.
+// The key has a new change, which may be taken. What was being put back is kept, because some
+// members may still lack it if the new change is refused as well: see ChooseState.
 void ReplicatedMap::State::OverrideRefusal(KeyView key) {
   const auto found = refusals_.find(key);
   if (found == refusals_.end()) return;

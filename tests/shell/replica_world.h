@@ -164,6 +164,12 @@ class ReplicaWorld {
     REQUIRE(!ec);
     return map;
   }
+  /// As Open, and waits until the range is in the mode of the options and all members are in.
+  ReplicatedMap& OpenSettled(const ReplicatedMapOptions& options) {
+    ReplicatedMap& map = Open(options);
+    RunUntil([&] { return registry.record.strong == options.strong && IsSettled(map); });
+    return map;
+  }
   void Destroy(ReplicatedMap& map) {
     std::erase_if(maps_, [&](const auto& each) { return each.get() == &map; });
   }

@@ -148,14 +148,19 @@ void Pass(ReplicaWorld& world, std::chrono::milliseconds time) {
   world.RunUntil([&] { return passed; });
 }
 
+void CheckAllHave(ReplicaWorld& world, const std::string& key, const std::string& value) {
+  for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m) {
+    CHECK(world.IsIn(m));
+    CHECK(world.StatesOf(m).at(key).value == value);
+  }
+}
+
 TEST_CASE("a change that all members refuse drops none of them", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Patient();
   options.strong = GENERATE(true, false);
   const bool is_new = GENERATE(true, false);
-  ReplicatedMap& map = world.Open(options);
-  world.RunUntil([&] { return world.registry.record.strong == *options.strong; });
-  world.RunUntil([&] { return world.IsSettled(map); });
+  ReplicatedMap& map = world.OpenSettled(options);
   if (!is_new) CHECK_FALSE(world.Put(map, "k", "1"));
   world.refuse = [&](MemberIndex, KeyView key) { return key == "k"; };
   CHECK(world.Put(map, "k", "2") == Errc::kRefused);
@@ -187,8 +192,7 @@ TEST_CASE("in mode ec a member that refuses what another one took leaves", "[rep
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();
   options.strong = false;
-  ReplicatedMap& map = world.Open(options);
-  world.RunUntil([&] { return !world.registry.record.strong && world.IsSettled(map); });
+  ReplicatedMap& map = world.OpenSettled(options);
   world.refuse = [&](MemberIndex m, KeyView key) { return m != 0 && key == "k"; };
   CHECK_FALSE(world.Put(map, "k", "1"));
   world.RunUntil([&] { return !world.IsIn(1) && !world.IsIn(2); });
@@ -213,10 +217,7 @@ TEST_CASE("a member that refused what is being undone anyway stays", "[replicate
   world.stores[0]->Open();
   CHECK(world.Get(map, "k") == "1");
   AwaitMark(world, map);
-  for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m) {
-    CHECK(world.IsIn(m));
-    CHECK(world.StatesOf(m).at("k").value == "1");
-  }
+  CheckAllHave(world, "k", "1");
 }
 
 TEST_CASE("a client's change while an older state is put back may be refused", "[replicated]") {
@@ -256,10 +257,7 @@ TEST_CASE("a client's change while an older state is put back may be refused", "
   CHECK(*second == Errc::kRefused);
   CHECK(world.Get(map, "k") == "1");
   AwaitMark(world, map);
-  for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m) {
-    CHECK(world.IsIn(m));
-    CHECK(world.StatesOf(m).at("k").value == "1");
-  }
+  CheckAllHave(world, "k", "1");
 }
 
 TEST_CASE("what a member took is undone, although it refuses the next change", "[replicated]") {
@@ -294,10 +292,7 @@ TEST_CASE("what a member took is undone, although it refuses the next change", "
   CHECK(*second == Errc::kRefused);
   CHECK(world.Get(map, "k") == "1");
   AwaitMark(world, map);
-  for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m) {
-    CHECK(world.IsIn(m));
-    CHECK(world.StatesOf(m).at("k").value == "1");
-  }
+  CheckAllHave(world, "k", "1");
 }
 
 TEST_CASE("members are equal after any refusals", "[replicated]") {
@@ -310,9 +305,7 @@ TEST_CASE("members are equal after any refusals", "[replicated]") {
   options.strong = one_in(2);
   options.member_timeout = std::chrono::milliseconds(200);
   options.engine.lane.attempt_timeout = std::chrono::milliseconds(200);
-  ReplicatedMap& map = world.Open(options);
-  world.RunUntil([&] { return world.registry.record.strong == *options.strong; });
-  world.RunUntil([&] { return world.IsSettled(map); });
+  ReplicatedMap& map = world.OpenSettled(options);
   const unsigned rare = 2 + random() % 3;
   world.refuse = [&](MemberIndex, KeyView key) {
     return !key.starts_with("stout:") && one_in(rare);

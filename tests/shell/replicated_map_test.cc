@@ -402,8 +402,7 @@ TEST_CASE("a member that lags keeps nothing of counts that were answered", "[rep
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Patient();
   options.strong = false;
-  ReplicatedMap& map = world.Open(options);
-  world.RunUntil([&] { return !world.registry.record.strong && world.IsSettled(map); });
+  ReplicatedMap& map = world.OpenSettled(options);
   world.stores[2]->HoldWrites();
   for (int i = 0; i < 10; ++i) CHECK_FALSE(world.Put(map, "k" + std::to_string(i), "1"));
   int answered = 0;

@@ -34,7 +34,8 @@ class KeyList {
   requires(!std::convertible_to<const Range&, KeyView> &&
            std::convertible_to<std::ranges::range_reference_t<const Range>, KeyView>)
       KeyList(const Range& keys) {
-    for (auto&& key : keys) copies_.emplace_back(KeyView(key));  // a view may make its keys
+    for (auto&& key : keys)
+      copies_.emplace_back(KeyView(key));  // a view may return strings by value
   }
   KeyList(std::vector<std::string> keys) : copies_(std::move(keys)) {}
   // NOLINTEND(google-explicit-constructor)
