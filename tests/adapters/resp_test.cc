@@ -91,6 +91,16 @@ TEST_CASE("resp: what is no reply is an error for good", "[resp]") {
   CHECK_FALSE(reader.Next());
 }
 
+// Older versions of hiredis do not know these, newer ones have functions for them.
+TEST_CASE("resp: doubles and booleans are no replies", "[resp]") {
+  const char* const bytes = GENERATE(",1.5\r\n", "#t\r\n", "*2\r\n:1\r\n,2\r\n", "*1\r\n#f\r\n");
+  CAPTURE(bytes);
+  ReplyReader reader;
+  reader.Feed(bytes);
+  CHECK_FALSE(reader.Next());
+  CHECK_FALSE(reader.error().empty());
+}
+
 TEST_CASE("resp: answers are taken while commands are being written", "[resp]") {
   namespace asio = boost::asio;
   using asio::ip::tcp;

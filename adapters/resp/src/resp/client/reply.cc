@@ -59,7 +59,17 @@ redisReplyObjectFunctions replies_of_ours = {
       return MakeArray(task, static_cast<std::size_t>(size));
     },
     .createInteger = MakeInteger,
+// hiredis knows doubles and booleans since 1.0. Without a function it gives a number in place of an
+// address. Nothing of ours asks for such replies, so they are refused like other bad ones.
+#ifdef REDIS_REPLY_DOUBLE
+    .createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* {
+      return nullptr;
+    },
+#endif
     .createNil = MakeNil,
+#ifdef REDIS_REPLY_BOOL
+    .createBool = [](const redisReadTask*, int) -> void* { return nullptr; },
+#endif
     .freeObject = FreeReply,
 };
 
