@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include <atomic>
 #include <csignal>
 #include <fstream>
 #include <string>
@@ -221,6 +222,30 @@ TEST_CASE("a load that gives up tells where to go on", "[load]") {
   CHECK(ended.err.find(": Connection refused; trying again\n") != std::string::npos);
   CHECK(ended.err.find(": no progress for 0.2 s: Connection refused; ") != std::string::npos);
   CHECK(ended.out.ends_with("1 lines are done: to go on, add --skip-lines 1\n"));
+}
+
+TEST_CASE("a load that gives up does not wait for its input to end", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string pipe = folder.path() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  std::atomic<bool> over = false;
+  bool ended_first = false;
+  std::thread writer([&] {
+    const int fd = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    if (::write(fd, "1|ann\n", 6) == 6) {
+      ended_first = stout::test::Eventually([&] { return over.load(); });
+    }
+    ::close(fd);
+  });
+  LoadOptions options{.files = {pipe}};
+  options.loader.server.port = static_cast<std::uint16_t>(stout::test::FreePort());
+  options.loader.patience = std::chrono::milliseconds(200);
+  const Ended ended = Run(options);
+  over = true;
+  writer.join();
+  CHECK(ended_first);
+  CHECK(ended.code == ExitCode::kFailed);
+  CHECK(ended.out.ends_with("0 lines are done: to go on, add --skip-lines 0\n"));
 }
 
 // Goal: Ctrl-C leaves nothing half done, and the rest can be loaded later. Method: a pipe that has

@@ -62,7 +62,8 @@ class LoadRun {
                      [this](std::string_view trouble) {
                        Complain(fmt::format("{}; trying again", trouble));
                      },
-                 .waits = [this](std::string_view why) { Complain(why); }}) {}
+                 .waits = [this](std::string_view why) { Complain(why); },
+                 .gave_up = [this] { StopWaiting(); }}) {}
 
   ExitCode Run();
 
@@ -78,10 +79,12 @@ class LoadRun {
   void OnSignal() {
     if (std::exchange(interrupted_, true)) return loader_.Close();
     Complain("stops when the lines under way are loaded; another Ctrl-C ends it at once");
+    StopWaiting();
+  }
+  void StopWaiting() {
     boost::system::error_code ignored;
     waiting_.cancel(ignored);
   }
-
   [[nodiscard]] bool stopping() const {
     return interrupted_ || unreadable_ || !loader_.gave_up().empty();
   }

@@ -29,6 +29,9 @@ constexpr int kRounds = 3;
 constexpr Duration kLongestRound = std::chrono::minutes(10);
 
 Duration TimeLimitOf(const LoaderOptions& options) { return options.patience / kRounds; }
+Duration LongestRound(const LoaderOptions& options) {
+  return std::max(options.patience, kLongestRound);
+}
 
 std::string InSeconds(Duration duration) {
   return fmt::format("{:g} s", std::chrono::duration<double>(duration).count());
@@ -46,8 +49,12 @@ std::shared_ptr<const resp::Peer> MakePeer(const LoaderOptions& options, Duratio
                  .reports = false});
 }
 
-std::string WhyLost(const resp::Outcome& outcome, const LoaderOptions& options) {
-  return outcome.late ? "no answer for " + InSeconds(TimeLimitOf(options)) : outcome.message;
+// `since`: the start of what was lost.
+std::string WhyLost(const resp::Outcome& outcome, const LoaderOptions& options,
+                    steady_clock::time_point since) {
+  if (!outcome.late) return outcome.message;
+  const bool whole_round = steady_clock::now() - since >= LongestRound(options);
+  return "no answer for " + InSeconds(whole_round ? LongestRound(options) : TimeLimitOf(options));
 }
 
 }  // namespace
@@ -78,7 +85,7 @@ Loader::Loader(const asio::any_io_executor& executor, LoaderOptions options, Han
       probe_(MakePeer(options_, TimeLimitOf(options_) / 2), executor),
       watch_(executor),
       finished_(executor) {
-  const auto peer = MakePeer(options_, std::max(options_.patience, kLongestRound));
+  const auto peer = MakePeer(options_, LongestRound(options_));
   while (lanes_.size() < options_.connections) {
     lanes_.push_back(std::make_unique<Lane>(executor, peer, options_.window, lanes_.size()));
   }
@@ -163,6 +170,7 @@ asio::awaitable<void> Loader::Run(Lane& lane) {
 }
 
 asio::awaitable<std::string> Loader::SendRound(Lane& lane) {
+  auto start = steady_clock::now();
   if (!lane.connection.Usable()) {
     const resp::Outcome opened = co_await lane.connection.Open();
     if (opened.malformed) {
@@ -171,16 +179,17 @@ asio::awaitable<std::string> Loader::SendRound(Lane& lane) {
       GiveUp(fmt::format("the server refuses the password: {}; check that it is this server's",
                          opened.message));
     }
-    if (opened.errc != Errc::kOk) co_return WhyLost(opened, options_);
+    if (opened.errc != Errc::kOk) co_return WhyLost(opened, options_, start);
   }
   const resp::Commands round = lane.queue.NextRound();
-  lane.sent_at = steady_clock::now();
+  start = steady_clock::now();
+  lane.sent_at = start;
   const resp::Outcome ran = co_await lane.connection.Run(round);
   lane.sent_at.reset();
   RecordQueue::Outcome outcome = lane.queue.Finish(ran.replies);
   if (ran.malformed) outcome.fatal = RecordQueue::kOtherServer;
   OnOutcome(lane, outcome);
-  co_return outcome.busy.empty() ? WhyLost(ran, options_) : outcome.busy;
+  co_return outcome.busy.empty() ? WhyLost(ran, options_, start) : outcome.busy;
 }
 
 asio::awaitable<void> Loader::Watch() {
@@ -244,6 +253,7 @@ void Loader::GiveUp(std::string_view why) {
   if (closed_) return;
   gave_up_ = fmt::format("{}: {}", options_.server.Text(), why);
   Close();
+  if (handlers_.gave_up) handlers_.gave_up();
 }
 
 }  // namespace stout::blowfish
