@@ -4,6 +4,7 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "docstore_routed.h"
 #include "router/retry.h"
@@ -251,6 +252,20 @@ TEST_CASE("an answer that is too long in coming is an open one", "[router]") {
   impatient.MoveTo(stuck.address());
   CHECK(impatient.Connect().Do("PUT", kSection, "x").status == 504);
   release.set_value();
+}
+
+TEST_CASE("the time that a client takes for its body is not the server's", "[router]") {
+  ScriptedHttpServer server(Always(FormatAnswer(204, "")));
+  RouterOptions options = Routed::Brisk();
+  options.answer_timeout = 1s;
+  Routed routed(options);
+  routed.MoveTo(server.address());
+  Client client = routed.Connect();
+  client.Send("PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 200000\r\n\r\n");
+  client.Send(std::string(150'000, 'x'));
+  std::this_thread::sleep_for(options.answer_timeout + 200ms);
+  client.Send(std::string(50'000, 'x'));
+  CHECK(client.Receive().status == 204);
 }
 
 TEST_CASE("what cannot be given once more is not promised to be", "[router]") {

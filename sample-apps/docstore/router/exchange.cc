@@ -96,13 +96,14 @@ Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
       break;
     }
     if (!receiving_) break;  // answered already: the server does not want the rest
+    deadline_.Clear();  // the time that the client takes is not the server's
     auto [bad, next] = co_await body.Next();
+    deadline_.Set(options_.answer_timeout);
     if (bad) Cut();  // the server must not take half a body for the whole
     if (bad || !receiving_) break;
     part.data = next.size() > 0 ? const_cast<void*>(next.data()) : nullptr;
     part.size = next.size();
     part.more = next.size() > 0;
-    deadline_.Set(options_.answer_timeout);
   }
   sending_ = false;
 }
