@@ -1,6 +1,7 @@
 // Requests that change several keys, of which the store takes only some: what is deleted stays
 // deleted, and no answer says that nothing was done if something was.
 
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -198,6 +199,12 @@ TEST_CASE("a state that was pushed back is not seen when its section is created 
   service.gate.Open();
   CHECK(other.Receive().status == 201);
   CHECK(client.Do("GET", "/docs/b/sections/s").status == 404);
+  // Nothing would ever delete the state from the store.
+  REQUIRE(client.Do("PUT", "/docs/c/sections/s", "x").status == 201);
+  std::promise<bool> found;
+  service.gate.Read({.keys = {"b/s/s"}},
+                    [&](ReadResult result) { found.set_value(result.states.at(0).found); });
+  CHECK_FALSE(found.get_future().get());
   service.Refuse("b/s/s");
   CHECK(client.Do("PUT", "/docs/b/sections/s", "refused").status == 507);
   CHECK(client.Do("GET", "/docs/b/sections/s").status == 404);

@@ -89,13 +89,15 @@ class Changes {
 };
 
 // Writes the section first. If the manifest is then pushed back, it does not name the section, so
-// the section does not exist.
+// the section does not exist; its state must not stay in the store either, where nothing would
+// delete it.
 Result<Stamp> Create(Changes& changes, const Keys& keys, const Found& found,
                      DocumentRequest& request) {
   const Result<Stamp> stamp = changes.Put(keys.section, std::move(request.body));
   if (!stamp) return stamp;
   const Result<Stamp> named =
       changes.Put(keys.manifest, manifest::With(found.names(), request.section, *stamp));
+  if (!named) (void)changes.Delete(keys.section);  // It is dirty, so it is not pushed back.
   return named ? stamp : named;
 }
 
