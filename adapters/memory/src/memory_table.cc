@@ -42,10 +42,11 @@ MemoryStore::Table::Cell* MemoryStore::Table::Insert(const std::string& key) {
 void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_point now,
                                Cell& cell) {
   cell.stamp = stamp;
+  if (cell.deleted) tombstones_.erase(cell.tombstone);
   cell.deleted = item.kind == WriteKind::kDelete;
   if (cell.deleted) {
     cell.value = std::string();
-    tombstones_.push_back({now + tombstone_ttl_, item.key, stamp});
+    cell.tombstone = tombstones_.insert(tombstones_.end(), {now + tombstone_ttl_, item.key});
   } else {
     cell.value = item.value;
   }
@@ -53,12 +54,8 @@ void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_p
 
 void MemoryStore::Table::CollectTombstones(Clock::time_point now) {
   while (!tombstones_.empty() && tombstones_.front().expires <= now) {
-    const std::string& key = tombstones_.front().key;
-    // The stamp tells whether the key has been written since; a newer delete has a newer tombstone.
-    if (const Cell* cell = Find(key); cell != nullptr && cell->stamp == tombstones_.front().stamp) {
-      index_.erase(key);
-      cells_.erase(key);
-    }
+    index_.erase(tombstones_.front().key);
+    cells_.erase(tombstones_.front().key);
     tombstones_.pop_front();
   }
 }

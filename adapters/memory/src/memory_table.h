@@ -2,8 +2,8 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -29,15 +29,15 @@ class MemoryStore::Table {
  private:
   using Clock = std::chrono::steady_clock;
 
-  struct Cell {
-    Stamp stamp;
-    bool deleted = false;
-    std::string value;
-  };
   struct Tombstone {
     Clock::time_point expires;
     std::string key;
+  };
+  struct Cell {
     Stamp stamp;
+    bool deleted = false;
+    std::list<Tombstone>::iterator tombstone{};  // if deleted
+    std::string value;
   };
   // Null if there is no such key.
   [[nodiscard]] Cell* Find(std::string_view key) const;
@@ -50,7 +50,7 @@ class MemoryStore::Table {
   std::map<std::string, Cell, std::less<>> cells_;  // In order, for scans.
   // The same cells: a tree of 100,000 keys is some ten cache misses deep.
   boost::unordered_flat_map<std::string_view, Cell*> index_;
-  std::deque<Tombstone> tombstones_;  // In order of expiry. Some have been overwritten since.
+  std::list<Tombstone> tombstones_;  // In order of expiry, one for each deleted cell.
   std::unordered_map<Scope, Epoch> fences_;
   Epoch max_epoch_ = 0;  // Given out or seen in a write.
 };
