@@ -301,6 +301,25 @@ TEST_CASE("a database that cannot be opened again is logged with the reason", "[
   CHECK(log.Count("again") == 0);
 }
 
+TEST_CASE("a fence opens a database again that could not be opened before", "[rocksdb]") {
+  const TempDirectory directory;
+  const std::string current = directory.path() + "/CURRENT";
+  const auto store = OpenOrThrow({.path = directory.path()});
+  const Epoch epoch = NewEpochNow(*store);
+  const WriteBatch large = Batch(epoch, {Put("large", std::string(std::size_t{1} << 20, 'x'), 1)});
+  {
+    const FileSizeLimit limit(std::size_t{256} << 10);
+    REQUIRE(WriteNow(*store, large).batch == Errc::kUnknown);
+  }
+  std::filesystem::rename(current, current + ".away");
+  std::ofstream(current) << "nonsense";
+  REQUIRE(WriteNow(*store, large).batch == Errc::kTransient);
+  CHECK(FenceNow(*store, "scope", epoch) == Errc::kTransient);
+  std::filesystem::rename(current + ".away", current);
+  CHECK(FenceNow(*store, "scope", epoch) == Errc::kOk);
+  CHECK(ReadOne(*store, "large").errc == Errc::kOk);
+}
+
 TEST_CASE("a damaged block is logged once, with a remedy", "[rocksdb]") {
   const TempDirectory directory;
   const auto store = OpenOrThrow({.path = directory.path()});

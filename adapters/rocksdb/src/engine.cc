@@ -247,8 +247,9 @@ Errc RocksDbStore::Engine::Fence(const Scope& scope, Epoch epoch) noexcept {
     const std::lock_guard lock(fence_mutex_);
     // A look-up finds only what is durable, so an owner can prove itself on a full disk.
     std::optional<Errc> answer = CompareFence(scope, epoch);
-    if (!answer && failed_) {
-      // Opening the database anew settles whether its log has a batch whose write has failed.
+    if (failed_ && (!answer || *answer == Errc::kTransient)) {
+      // Opening the database anew settles whether its log has a batch whose write has failed, and
+      // serves again after an attempt to open it that failed.
       if (!Recover()) return Errc::kTransient;
       answer = CompareFence(scope, epoch);
     }
