@@ -287,11 +287,7 @@ void BlowfishStore::Obey(std::shared_ptr<const Tenants> tenants) {
 }
 
 void BlowfishStore::NewEpoch(EpochHandler handler) {
-  const auto call = pending_.Add<Result<Epoch>>(
-      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
-        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
-      },
-      Errc::kTransient);
+  const auto call = pending_.AddResult<Epoch>(std::move(handler), Errc::kTransient);
   if (call->AnswerIfLost()) return;
   Submit<Result<Epoch>>(
       engine_->common(), client::EncodeNewEpoch(),
@@ -304,11 +300,7 @@ void BlowfishStore::NewEpoch(EpochHandler handler) {
 }
 
 void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
-  const auto call = pending_.Add<Errc>(
-      [handler = std::move(handler)](Errc errc) mutable {
-        handler(errc == Errc::kOk ? ErrorCode() : errc);
-      },
-      Errc::kTransient);
+  const auto call = pending_.AddErrc(std::move(handler), Errc::kTransient);
   if (call->AnswerIfLost()) return;
   Submit<Errc>(
       engine_->common(), client::EncodeFence(scope, epoch),

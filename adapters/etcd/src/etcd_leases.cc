@@ -167,17 +167,12 @@ EtcdLeases::~EtcdLeases() {
 }
 
 std::shared_ptr<PendingCall<Errc>> EtcdLeases::AddCall(Handler handler) {
-  return pending_.Add<Errc>([handler = std::move(handler)](Errc errc) mutable { handler(errc); },
-                            Errc::kUnknown);
+  return pending_.AddErrc(std::move(handler), Errc::kUnknown);
 }
 
 void EtcdLeases::Join(const LeaseMember& member, JoinHandler handler) {
   if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
-  auto call = pending_.Add<Result<SessionId>>(
-      [handler = std::move(handler)](Result<SessionId> session) mutable {
-        handler(session ? ErrorCode() : session.error(), session ? *session : 0);
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<SessionId>(std::move(handler), Errc::kUnknown);
   engine_->Start(Engine::Kind::kChange, call,
                  [member](Engine& engine, Gateway& gateway) -> asio::awaitable<Result<SessionId>> {
                    const auto entered = co_await Enter(gateway, engine.keys(), member);
@@ -202,12 +197,7 @@ void EtcdLeases::Leave(SessionId session, Handler handler) {
 }
 
 void EtcdLeases::Acquire(SessionId session, RangeId range, AcquireHandler handler) {
-  using Taking = Result<std::optional<Epoch>>;
-  auto call = pending_.Add<Taking>(
-      [handler = std::move(handler)](Taking taking) mutable {
-        handler(taking ? ErrorCode() : taking.error(), taking ? *taking : std::nullopt);
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<std::optional<Epoch>>(std::move(handler), Errc::kUnknown);
   engine_->Start(Engine::Kind::kChange, call, [session, range](Engine& engine, Gateway& gateway) {
     return Take(gateway, engine.keys(), engine.deployment, session, range);
   });

@@ -60,11 +60,7 @@ void EtcdLeases::Change(RegistryChange change, ChangeHandler handler) {
 }
 
 void EtcdLeases::Read(ReadHandler handler) {
-  auto call = pending_.Add<Result<RegistryTable>>(
-      [handler = std::move(handler)](Result<RegistryTable> table) mutable {
-        handler(table ? ErrorCode() : table.error(), table ? *std::move(table) : RegistryTable());
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<RegistryTable>(std::move(handler), Errc::kUnknown);
   engine_->Start(Engine::Kind::kChange, call, [](Engine& engine, Gateway& gateway) {
     return ReadRecords(gateway, engine.keys());
   });

@@ -84,11 +84,7 @@ PostgresLeases::~PostgresLeases() {
 void PostgresLeases::Join(const LeaseMember& member, JoinHandler handler) {
   const auto ttl = std::chrono::ceil<std::chrono::microseconds>(member.ttl);
   if (!IsValid(member)) return handler(Errc::kBadOptions, 0);
-  auto call = pending_.Add<Result<SessionId>>(
-      [handler = std::move(handler)](Result<SessionId> session) mutable {
-        handler(session ? ErrorCode() : session.error(), session ? *session : 0);
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<SessionId>(std::move(handler), Errc::kUnknown);
   const LeaseSchema& schema = engine_->schema();
   const bool hash = member.partition == kHashPartition;
   const auto ranges =
@@ -134,11 +130,7 @@ void PostgresLeases::Leave(SessionId session, Handler handler) {
 
 void PostgresLeases::Acquire(SessionId session, RangeId range, AcquireHandler handler) {
   using Answer = Result<std::optional<Epoch>>;
-  auto call = pending_.Add<Answer>(
-      [handler = std::move(handler)](Answer epoch) mutable {
-        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : std::nullopt);
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<std::optional<Epoch>>(std::move(handler), Errc::kUnknown);
   const LeaseSchema& schema = engine_->schema();
   std::vector<Query> queries;
   queries.push_back({&schema.next_number});
@@ -177,8 +169,7 @@ LeaseService::Watch PostgresLeases::WatchTable(LeaseService::TableHandler handle
 }
 
 std::shared_ptr<PendingCall<Errc>> PostgresLeases::AddCall(Handler handler) {
-  return pending_.Add<Errc>([handler = std::move(handler)](Errc errc) mutable { handler(errc); },
-                            Errc::kUnknown);
+  return pending_.AddErrc(std::move(handler), Errc::kUnknown);
 }
 
 Result<std::unique_ptr<LeaseService>> PostgresLeases::OpenUrl(const StoreUrl& url,

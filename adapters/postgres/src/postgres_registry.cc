@@ -102,11 +102,7 @@ void PostgresLeases::Change(RegistryChange change, ChangeHandler handler) {
 }
 
 void PostgresLeases::Read(ReadHandler handler) {
-  auto call = pending_.Add<Result<RegistryTable>>(
-      [handler = std::move(handler)](Result<RegistryTable> table) mutable {
-        handler(table ? ErrorCode() : table.error(), table ? *std::move(table) : RegistryTable());
-      },
-      Errc::kUnknown);
+  auto call = pending_.AddResult<RegistryTable>(std::move(handler), Errc::kUnknown);
   std::vector<Query> queries(1, Query{&engine_->schema().records});
   engine_->Ask(std::move(queries), [call, engine = engine_.get()](const Outcome& outcome) {
     if (outcome.errc != Errc::kOk) return call->Answer(FateOf(outcome));

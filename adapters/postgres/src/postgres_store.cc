@@ -21,12 +21,31 @@ namespace stout {
 namespace {
 
 namespace asio = boost::asio;
+using postgres::Connection;
 
 // PostgreSQL takes 1 GiB in one message; far below that is far more than is wise.
 constexpr std::size_t kMaxBatchBytes = std::size_t{256} << 20;
 
 // PostgreSQL has no unsigned numbers.
 constexpr Epoch kLargestInt8 = std::numeric_limits<std::int64_t>::max();
+
+// Runs `work(engine, connection)` and answers with its result, or with `otherwise` if there is no
+// connection.
+template <typename T, typename Engine, typename Work>
+void Start(Engine& engine, typename Engine::Kind kind, const std::shared_ptr<PendingCall<T>>& call,
+           T otherwise, Work work) {
+  const bool taken = engine.Submit(kind,
+                                   [&engine, call, otherwise, work = std::move(work)](
+                                       Connection* with) -> asio::awaitable<void> {
+                                     if (with == nullptr) {
+                                       call->Answer(otherwise);
+                                     } else {
+                                       T result = co_await work(engine, *with);
+                                       call->Answer(std::move(result));
+                                     }
+                                   });
+  if (!taken) call->Answer(std::move(otherwise));
+}
 
 }  // namespace
 
@@ -75,23 +94,17 @@ void PostgresStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.epoch > kLargestInt8) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   auto encoded = std::make_unique<postgres::EncodedBatch>(batch, engine_->schema());
-  const bool taken =
-      engine_->Submit(Engine::Kind::kWrite,
-                      [engine = engine_.get(), call, encoded = std::move(encoded)](
-                          postgres::Connection* connection) -> asio::awaitable<void> {
-                        if (connection == nullptr) {
-                          call->Answer({Errc::kTransient, {}});
-                          co_return;
-                        }
-                        const bool note_epoch = encoded->epoch > engine->noted_epoch;
-                        WriteResult result = co_await postgres::Write(
-                            *connection, engine->schema(), *encoded, note_epoch, engine->faults);
-                        if (result.batch == Errc::kOk) {
-                          engine->noted_epoch = std::max(engine->noted_epoch, encoded->epoch);
-                        }
-                        call->Answer(std::move(result));
-                      });
-  if (!taken) call->Answer({Errc::kTransient, {}});
+  Start<WriteResult>(*engine_, Engine::Kind::kWrite, call, {Errc::kTransient, {}},
+                     [encoded = std::move(encoded)](
+                         Engine& engine, Connection& with) -> asio::awaitable<WriteResult> {
+                       const bool note_epoch = encoded->epoch > engine.noted_epoch;
+                       WriteResult result = co_await postgres::Write(
+                           with, engine.schema(), *encoded, note_epoch, engine.faults);
+                       if (result.batch == Errc::kOk) {
+                         engine.noted_epoch = std::max(engine.noted_epoch, encoded->epoch);
+                       }
+                       co_return result;
+                     });
 }
 
 void PostgresStore::Read(const ReadBatch& batch, ReadHandler handler) {
@@ -99,62 +112,35 @@ void PostgresStore::Read(const ReadBatch& batch, ReadHandler handler) {
   auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
   postgres::Array keys(postgres::Type::kBytea);
   for (const std::string& key : batch.keys) keys.Add(key);
-  const bool taken = engine_->Submit(
-      Engine::Kind::kRead,
-      [engine = engine_.get(), call,
-       keys = std::move(keys)](postgres::Connection* connection) -> asio::awaitable<void> {
-        if (connection == nullptr) {
-          call->Answer({Errc::kTransient, {}});
-        } else {
-          ReadResult result = co_await postgres::Read(*connection, engine->schema(), keys);
-          call->Answer(std::move(result));
-        }
-      });
-  if (!taken) call->Answer({Errc::kTransient, {}});
+  Start<ReadResult>(*engine_, Engine::Kind::kRead, call, {Errc::kTransient, {}},
+                    [keys = std::move(keys)](Engine& engine, Connection& with) {
+                      return postgres::Read(with, engine.schema(), keys);
+                    });
 }
 
 void PostgresStore::NewEpoch(EpochHandler handler) {
-  auto call = pending_.Add<Result<Epoch>>(
-      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
-        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
-      },
-      Errc::kTransient);
-  const bool taken = engine_->Submit(
-      Engine::Kind::kWrite,
-      [engine = engine_.get(), call](postgres::Connection* connection) -> asio::awaitable<void> {
-        if (connection == nullptr) {
-          call->Answer(Errc::kTransient);
-        } else {
-          Result<Epoch> epoch =
-              co_await postgres::NewEpoch(*connection, engine->schema(), engine->timeout());
-          call->Answer(epoch);
-        }
-      });
-  if (!taken) call->Answer(Errc::kTransient);
+  auto call = pending_.AddResult<Epoch>(std::move(handler), Errc::kTransient);
+  Start<Result<Epoch>>(*engine_, Engine::Kind::kWrite, call, Errc::kTransient,
+                       [](Engine& engine, Connection& with) {
+                         return postgres::NewEpoch(with, engine.schema(), engine.timeout());
+                       });
 }
 
 void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
   if (epoch > kLargestInt8) return handler(Errc::kRefused);
-  auto call = pending_.Add<Errc>(
-      [handler = std::move(handler)](Errc errc) mutable { handler(errc); }, Errc::kUnknown);
-  const bool taken = engine_->Submit(
-      Engine::Kind::kWrite,
-      [engine = engine_.get(), call, scope,
-       epoch](postgres::Connection* connection) -> asio::awaitable<void> {
-        Errc errc = Errc::kTransient;
-        if (connection != nullptr) {
-          const auto raised = engine->fences.find(scope);
-          const bool again = raised != engine->fences.end() && raised->second == epoch;
-          errc = co_await postgres::Fence(*connection, engine->schema(), scope, epoch, again,
-                                          engine->timeout());
-        }
-        if (errc == Errc::kOk) {
-          engine->noted_epoch = std::max(engine->noted_epoch, epoch);
-          engine->fences[scope] = epoch;
-        }
-        call->Answer(errc);
-      });
-  if (!taken) call->Answer(Errc::kTransient);
+  auto call = pending_.AddErrc(std::move(handler), Errc::kUnknown);
+  Start<Errc>(*engine_, Engine::Kind::kWrite, call, Errc::kTransient,
+              [scope, epoch](Engine& engine, Connection& with) -> asio::awaitable<Errc> {
+                const auto raised = engine.fences.find(scope);
+                const bool again = raised != engine.fences.end() && raised->second == epoch;
+                const Errc errc = co_await postgres::Fence(with, engine.schema(), scope, epoch,
+                                                           again, engine.timeout());
+                if (errc == Errc::kOk) {
+                  engine.noted_epoch = std::max(engine.noted_epoch, epoch);
+                  engine.fences[scope] = epoch;
+                }
+                co_return errc;
+              });
 }
 
 void PostgresStore::Scan(const ScanRequest& request, ScanHandler handler) {
@@ -162,19 +148,11 @@ void PostgresStore::Scan(const ScanRequest& request, ScanHandler handler) {
   if (!traits_.scans || !first) return handler({Errc::kRefused, {}, {}});
   auto call = pending_.Add<ScanResult>(std::move(handler), {Errc::kTransient, {}, {}});
   const std::size_t limit = std::min(request.limit, ScanPage::kMaxKeys);
-  const bool taken = engine_->Submit(
-      Engine::Kind::kRead,
-      [engine = engine_.get(), call, first = std::string(*first), limit,
-       values = request.values](postgres::Connection* connection) -> asio::awaitable<void> {
-        if (connection == nullptr) {
-          call->Answer({Errc::kTransient, {}, {}});
-        } else {
-          ScanResult result =
-              co_await postgres::Scan(*connection, engine->schema(), first, limit, values);
-          call->Answer(std::move(result));
-        }
-      });
-  if (!taken) call->Answer({Errc::kTransient, {}, {}});
+  Start<ScanResult>(*engine_, Engine::Kind::kRead, call, {Errc::kTransient, {}, {}},
+                    [first = std::string(*first), limit, values = request.values](
+                        Engine& engine, Connection& with) {
+                      return postgres::Scan(with, engine.schema(), first, limit, values);
+                    });
 }
 
 Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,

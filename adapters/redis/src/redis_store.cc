@@ -146,11 +146,7 @@ void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
 }
 
 void RedisStore::NewEpoch(EpochHandler handler) {
-  auto call = pending_.Add<Result<Epoch>>(
-      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
-        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
-      },
-      Errc::kTransient);
+  auto call = pending_.AddResult<Epoch>(std::move(handler), Errc::kTransient);
   Start<Result<Epoch>>(engine_, Server::Kind::kWrite, call, Errc::kTransient,
                        [](Engine& engine, Connection& with) -> asio::awaitable<Result<Epoch>> {
                          Result<Epoch> epoch =
@@ -162,11 +158,7 @@ void RedisStore::NewEpoch(EpochHandler handler) {
 
 void RedisStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
   if (!traits_.fences || epoch > redis::Layout::kLargestEpoch) return handler(Errc::kRefused);
-  auto call = pending_.Add<Errc>(
-      [handler = std::move(handler)](Errc errc) mutable {
-        handler(errc == Errc::kOk ? ErrorCode() : errc);
-      },
-      Errc::kTransient);
+  auto call = pending_.AddErrc(std::move(handler), Errc::kTransient);
   Start<Errc>(engine_, Server::Kind::kWrite, call, Errc::kTransient,
               [scope, epoch](Engine& engine, Connection& with) -> asio::awaitable<Errc> {
                 return redis::Fence(with, engine.layout, engine.replication, scope, epoch);

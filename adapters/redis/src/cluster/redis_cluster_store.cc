@@ -124,22 +124,14 @@ void RedisClusterStore::Read(const ReadBatch& batch, ReadHandler handler) {
 }
 
 void RedisClusterStore::NewEpoch(EpochHandler handler) {
-  auto call = pending_.Add<Result<Epoch>>(
-      [handler = std::move(handler)](Result<Epoch> epoch) mutable {
-        handler(epoch ? ErrorCode() : epoch.error(), epoch ? *epoch : 0);
-      },
-      Errc::kTransient);
+  auto call = pending_.AddResult<Epoch>(std::move(handler), Errc::kTransient);
   Start<Result<Epoch>>(engine_->topology->strand(), call,
                        [engine = engine_] { return engine->NewEpoch(); });
 }
 
 void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler) {
   if (!traits_.fences || epoch > redis::Layout::kLargestEpoch) return handler(Errc::kRefused);
-  auto call = pending_.Add<Errc>(
-      [handler = std::move(handler)](Errc errc) mutable {
-        handler(errc == Errc::kOk ? ErrorCode() : errc);
-      },
-      Errc::kTransient);
+  auto call = pending_.AddErrc(std::move(handler), Errc::kTransient);
   Start<Errc>(engine_->topology->strand(), call,
               [engine = engine_, scope, epoch] { return engine->Fence(scope, epoch); });
 }

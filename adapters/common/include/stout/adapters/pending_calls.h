@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include "stout/core/errc.h"
+#include "stout/error.h"
 #include "stout/unique_function.h"
 
 namespace stout {
@@ -54,6 +54,23 @@ class PendingCalls {
     const std::lock_guard lock(open_->mutex);
     open_->calls.emplace(call.get(), call);
     return call;
+  }
+  /// The handler takes the error, and the result apart: T() after an error.
+  template <typename T>
+  std::shared_ptr<PendingCall<Result<T>>> AddResult(UniqueFunction<void(ErrorCode, T)> handler,
+                                                    Errc at_close) {
+    return Add<Result<T>>(
+        [handler = std::move(handler)](Result<T> result) mutable {
+          handler(result ? ErrorCode() : result.error(), result ? *std::move(result) : T());
+        },
+        at_close);
+  }
+  /// The handler takes an error alone.
+  std::shared_ptr<PendingCall<Errc>> AddErrc(UniqueFunction<void(ErrorCode)> handler,
+                                             Errc at_close) {
+    return Add<Errc>([handler = std::move(handler)](
+                         Errc errc) mutable { handler(errc == Errc::kOk ? ErrorCode() : errc); },
+                     at_close);
   }
 
   /// Answers what is left, and what the handlers of that call anew.
