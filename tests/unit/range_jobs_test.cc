@@ -187,6 +187,25 @@ TEST_CASE("a member that returns under its owner gets only what it lacks", "[kee
   CHECK(range.Next<range::Copy>().items.front().key == "stout:datalet:0");
 }
 
+// A fill gives states of older epochs the stamp of its own epoch and version 0.
+TEST_CASE("a member that was filled before gets no copy of what it has", "[keeper]") {
+  const Stamp filled = GENERATE(Stamp{5, 0}, Stamp{4, 0});
+  const Stamp stored{filled.epoch - 1, 7};
+  Range range(1);
+  range.BeginFill();
+  const auto settle = [&] {
+    const auto asked = range.Next<range::Settle>();
+    range.keeper.OnSettled(asked.id, Errc::kOk, false, {true, "v", stored}, range.now);
+  };
+  range.Scanned(1, {{"same", {true, "", filled}}});
+  settle();
+  range.Scanned(0, {{"same", {true, "", stored}}});
+  const auto read = range.Next<range::Read>();
+  range.keeper.OnRead(read.attempt, {Errc::kOk, {{true, "v", filled}}}, range.now);
+  settle();
+  CHECK(range.Next<range::Copy>().items.front().key == "stout:datalet:0");
+}
+
 // Such as a change that another member refused, of which only this one missed that it was undone.
 TEST_CASE("a target's own newer state of this epoch is overwritten, at all members", "[keeper]") {
   Range range(1);

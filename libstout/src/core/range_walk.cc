@@ -281,6 +281,10 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now
   const Item& item = page_[index];
   const Stamp stamp = state.stamp;
   if (stamp == item.known.stamp) return;
+  // A copy by an owner since whose start the state has not changed.
+  if (item.known.stamp.version == 0 && stamp != Stamp{} && stamp.epoch < item.known.stamp.epoch) {
+    return;
+  }
   if (now < newer_wins_until_ && at_target() && item.known.stamp > stamp) {
     Change(index, item.known);
   } else if (stamp == Stamp{} && !state.found) {
