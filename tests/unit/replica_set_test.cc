@@ -1,6 +1,7 @@
 #include "stout/core/replica_set.h"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,18 @@ TEST_CASE("a write at a level needs this number of members", "[replicas]") {
   CHECK(set.TakeReplies().empty());
   set.SetState(2, State::kOut);
   CHECK(set.TakeReplies() == Answers{{2, Errc::kUnknown}});
+}
+
+TEST_CASE("a level of more members than there are waits for all of them", "[replicas]") {
+  const std::uint32_t members = GENERATE(3U, 4U, 1U << 31, ~0U);
+  CAPTURE(members);
+  ReplicaSet set = Three();
+  set.Ask(1, {.members = members});
+  set.OnReply(1, 0, Errc::kOk);
+  set.OnReply(1, 1, Errc::kOk);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 2, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk}});
 }
 
 TEST_CASE("the members that have what was asked for are counted", "[replicas]") {

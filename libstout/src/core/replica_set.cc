@@ -211,18 +211,21 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
   const bool all = need.members == 0;
   const MemberMask counted = need.only != 0 ? need.only : all ? required_ : in_;
   if (need.only != 0 && (need.only & ~writers_) != 0) return Fate::kFails;
-  const int present = std::popcount(counted);
-  const int wanted = all ? present : std::min(static_cast<int>(need.members), present);
-  const int min_in = static_cast<int>(std::max(need.write ? options_.min_in : 0, need.min_in));
-  if (present > 0 && std::popcount(answer.have & counted) >= wanted) {
-    if (std::popcount(answer.have & in_) >= min_in) return Fate::kDone;
+  const auto count = [](MemberMask members) {
+    return static_cast<std::uint32_t>(std::popcount(members));
+  };
+  const std::uint32_t present = count(counted);
+  const std::uint32_t wanted = all ? present : std::min(need.members, present);
+  const std::uint32_t min_in = std::max(need.write ? options_.min_in : 0, need.min_in);
+  if (present > 0 && count(answer.have & counted) >= wanted) {
+    if (count(answer.have & in_) >= min_in) return Fate::kDone;
     const bool complete = (required_ & ~answer.have) == 0;
-    if (complete && std::popcount(required_) < min_in) return Fate::kTooFew;
+    if (complete && count(required_) < min_in) return Fate::kTooFew;
   }
   // A member that was closed meanwhile will not answer, and nobody fills it.
   if (shared_ && (answer.asked & ~answer.have & ~answer.failed) == 0) return Fate::kFails;
   const bool failed = (answer.failed & counted) != 0;
-  return failed && std::popcount(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;
+  return failed && count(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;
 }
 
 bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
