@@ -2,6 +2,7 @@
 #include "stout/core/lane.h"
 
 #include <chrono>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,19 @@ TEST_CASE("a clean key costs no memory", "[lane]") {
   CHECK_FALSE(server.engine.IsDirty({0, "k"}));
   CHECK(server.Stats().dirty_keys == 0);
   CHECK(server.Stats().dirty_bytes == 0);
+}
+
+TEST_CASE("a batch has all waiting keys, however many batches went before", "[lane]") {
+  EngineOptions options = WithQuickRetries(Natural{});
+  options.lane.max_batch_items = std::numeric_limits<std::size_t>::max();
+  EngineDriver server(options);
+  for (int i = 0; i < 100; ++i) {
+    server.Put("k", "v");
+    server.Done(server.Poll().writes.at(0));
+  }
+  server.Put("a", "v");
+  server.Put("b", "v");
+  CHECK(server.Poll().writes.at(0).items.size() == 2);
 }
 
 // --- When ------------------------------------------------------------------------------------

@@ -205,6 +205,14 @@ TEST_CASE("reads that yield go in batches of their own, one at a time", "[read]"
   CHECK(server.ReadDone(first.reads[1], {.states = {{}, {}}}).reads == Reads{Read(4, {"y3"})});
 }
 
+TEST_CASE("a lane with room for one read takes one that yields", "[read]") {
+  EngineOptions options = Plain();
+  options.lane.max_pending_reads = 1;
+  EngineDriver server(options);
+  server.engine.Fetch({0, "y1"}, 1, server.now, kYields);
+  CHECK(server.Poll().reads == Reads{Read(1, {"y1"})});
+}
+
 TEST_CASE("neither kind of read keeps the other waiting", "[read]") {
   EngineOptions options = Plain();
   options.lane.read_policy = Natural{.window = 1};

@@ -190,7 +190,7 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
 
   if (settled > 0) {
     hold_.OnSuccess();
-    cut_ = std::min(options_.max_batch_items, cut_ * 2);
+    cut_ = cut_ > options_.max_batch_items / 2 ? options_.max_batch_items : cut_ * 2;
   } else {
     ++stats_.batches_failed;
   }

@@ -39,7 +39,8 @@ void ReadLane::Fetch(KeyView key, FetchId fetch, TimePoint now, const FetchOptio
   if (writes_.stopped() != Errc::kOk) {
     effects_.fetched.push_back({fetch, writes_.stopped(), {}});
   } else if (waiting_ >= options_.max_pending_reads ||
-             (options.yields && yielding_.size() >= options_.max_pending_reads / 2)) {
+             (options.yields &&
+              yielding_.size() >= std::max<std::size_t>(1, options_.max_pending_reads / 2))) {
     effects_.fetched.push_back({fetch, Errc::kPushedBack, {}});
   } else if (writes_.Contains(key)) {
     local_.push_back({std::string(key), fetch, options});
