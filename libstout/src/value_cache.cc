@@ -136,7 +136,8 @@ void ValueCache::PrefetchNext(Node& node) {
 
 Serialized ValueCache::Serialize(KeyView key, std::string& out) {
   Node* const node = NodeOf(key, HashOf(key));
-  if (node == nullptr) return Serialized::kAbsent;
+  // Memory ran out after the key was marked. It must not be deleted for that.
+  if (node == nullptr) return Serialized::kFailed;
   PrefetchNext(*node);
   if (!node->entry.value) return Serialized::kAbsent;
   out = *node->entry.value;
