@@ -65,11 +65,16 @@ ErrorCode Interposer::Impl::OpenWithEpoch(Epoch epoch) {
     engine_ = std::make_unique<Engine>(options_, store().traits().partitions, epoch);
     EndOpens({});
   }
-  return {};
+  return epoch == engine_->epoch() ? ErrorCode() : Errc::kBadOptions;
 }
 
 ErrorCode Interposer::Impl::OpenFenced(Scope scope, Epoch epoch) {
-  if (!engine_ && opens_.empty()) ownership_ = {std::move(scope), epoch};
+  Ownership ownership{std::move(scope), epoch};
+  if (!engine_ && opens_.empty()) {
+    ownership_ = std::move(ownership);
+  } else if (closed_ == Errc::kOk && ownership != ownership_) {
+    return Errc::kBadOptions;
+  }
   return OpenWithEpoch(epoch);
 }
 
