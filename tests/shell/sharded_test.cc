@@ -202,6 +202,25 @@ TEST_CASE("calls under way when the shards are destroyed end with kClosed", "[sh
   CHECK(fates == std::vector<ErrorCode>(3, Errc::kClosed));
 }
 
+// The store's refusal comes in the turn after the change, before any other call could.
+TEST_CASE("a change that is refused at once is not taken for durable", "[sharded]") {
+  EngineOptions options = Patient();
+  options.lane.max_batch_bytes = 2;  // less than a key and its value
+  ShardedWorld world(options);
+  world.Open();
+  ErrorCode fate;
+  Stamp stamp;
+  world.sharded->AsyncChange(
+      "1 key", [](Interposer& shard, KeyView key) { return shard.MarkDirty(key); },
+      [&](ErrorCode ec, Stamp changed) {
+        fate = ec;
+        stamp = changed;
+      });
+  world.Turn();
+  CHECK(fate == Errc::kTooLarge);
+  CHECK(stamp.version == 1);
+}
+
 TEST_CASE("closing all shards fails what waits", "[sharded]") {
   ShardedWorld world;
   world.Open();

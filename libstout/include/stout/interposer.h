@@ -150,7 +150,8 @@ class Interposer {
   /// Opens under the caller's epoch, for example one that several shards share. Requires a new
   /// epoch, because versions begin at 1 again: under an epoch that was used before, the store would
   /// take changes for repetitions and drop them.
-  /// Errors: kBadOptions; kClosed or kFenced after Close() or Fence().
+  /// Errors: kBadOptions, also if it is open under another epoch or scope; kClosed or kFenced after
+  /// Close() or Fence().
   ErrorCode OpenWithEpoch(Epoch epoch);
   /// As OpenWithEpoch, and as the owner of `scope`. Requires that the caller has fenced the scope
   /// under this epoch.
@@ -169,7 +170,9 @@ class Interposer {
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
-  /// durable. If none of the keys is dirty it runs at once, but not inside this call.
+  /// durable. If none of the keys is dirty it runs at once, but not inside this call. Call it in the
+  /// turn of the change: by a later turn the store may have refused the state, and then only
+  /// on_refused tells.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);
   /// As SafeReply. The returned function withdraws the reply: it then does not run, unless it is

@@ -37,12 +37,11 @@ namespace stout::inline v1 {
 ///     };
 ///     ShardedInterposer sharded(context.get_executor(), 4, make);
 ///     ...
-///     const auto change = [&](Interposer& shard) {        // runs on the key's strand
+///     const auto change = [&](Interposer& shard, KeyView) {  // runs on the key's strand
 ///       const Result<Stamp> marked = shard.MarkDirty(key);
-///       return marked ? (++state[key], marked) : marked;  // an error if it is pushed back
+///       return marked ? (++state[key], marked) : marked;     // an error if it is pushed back
 ///     };
-///     co_await sharded.AsyncOn(key, change, asio::use_awaitable);
-///     co_await sharded.AsyncSafeReply(key, asio::use_awaitable);   // durable: reply now
+///     co_await sharded.AsyncChange(key, change, asio::use_awaitable);   // durable: reply now
 ///
 /// Shards can also hold the values:
 ///
@@ -134,9 +133,33 @@ class Sharded {
         executor_, std::forward<Token>(token));
   }
 
-  /// WriteBackMap::Put on the key's shard. Completes when the change is durable, or cannot become
-  /// durable. `void(ErrorCode, Stamp)`. After an error with a zero stamp, nothing has changed. An
-  /// error with a stamp is that of Interposer::SafeReply: the change may still become durable.
+  /// Runs `change(T&, KeyView)` on the strand of the key's shard, and completes when the change is
+  /// durable, or cannot become durable. `change` marks the key and changes its state, and returns
+  /// Result<Stamp>. `void(ErrorCode, Stamp)`. After an error with a zero stamp, nothing has
+  /// changed. An error with a stamp is that of Interposer::SafeReply: the change may still become
+  /// durable.
+  template <typename Change, typename Token>
+  auto AsyncChange(KeyView key, Change change, Token&& token) {
+    using Done = UniqueFunction<void(ErrorCode, Stamp)>;
+    return Initiate<void(ErrorCode, Stamp)>(
+        [this, key = std::string(key), change = std::move(change)](Done done) mutable {
+          const auto withdraw = std::make_shared<internal::WantedFunction>();
+          OnShard(shards_, IndexOf(key),
+                  [key, change = std::move(change), withdraw,
+                   done = std::move(done)](T* shard) mutable {
+                    if (shard == nullptr) return done(Errc::kClosed, {});
+                    const Result<Stamp> stamp = change(*shard, key);
+                    if (!stamp) return done(stamp.error(), {});
+                    ReplyWithdrawably(*shard, key, *withdraw,
+                                      [stamp = *stamp, done = std::move(done)](
+                                          ErrorCode ec) mutable { done(ec, stamp); });
+                  });
+          return UniqueFunction<void()>([withdraw] { withdraw->Want(); });
+        },
+        executor_, std::forward<Token>(token));
+  }
+
+  /// WriteBackMap::Put, as AsyncChange.
   template <typename Token>
   auto AsyncPut(KeyView key, std::string value,
                 Token&& token) requires std::is_same_v<T, WriteBackMap> {
@@ -147,7 +170,7 @@ class Sharded {
         },
         std::forward<Token>(token));
   }
-  /// WriteBackMap::Delete, as AsyncPut.
+  /// WriteBackMap::Delete, as AsyncChange.
   template <typename Token>
   auto AsyncDelete(KeyView key, Token&& token) requires std::is_same_v<T, WriteBackMap> {
     return AsyncChange(
@@ -184,7 +207,7 @@ class Sharded {
         executor_, std::forward<Token>(token));
   }
 
-  /// MarkDirty on the key's shard: `void(ErrorCode, Stamp)`.
+  /// MarkDirty on the key's shard, without a reply: `void(ErrorCode, Stamp)`.
   template <typename Token>
   auto AsyncMarkDirty(KeyView key, std::size_t bytes, Token&& token) {
     return Initiate<void(ErrorCode, Stamp)>(
@@ -199,7 +222,9 @@ class Sharded {
   }
 
   /// SafeReply for keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
-  /// has when the call reaches its shard. Changes made before the call are therefore covered.
+  /// has when the call reaches its shard. It is for states that were read: of a change that the
+  /// store has refused before the call, only Application::on_refused tells. So reply to a change
+  /// through AsyncChange.
   template <typename Token>
   auto AsyncSafeReply(KeyList keys, Token&& token) {
     return Async(
@@ -305,28 +330,6 @@ class Sharded {
   auto AsyncEach(Call call, Token&& token) {
     return Async([this, call](Reply done) { Each(shards_, call, std::move(done)); },
                  std::forward<Token>(token));
-  }
-
-  /// Runs `change(shard, key)` on the key's strand, and completes once that change is durable.
-  template <typename Change, typename Token>
-  auto AsyncChange(KeyView key, Change change, Token&& token) {
-    using Done = UniqueFunction<void(ErrorCode, Stamp)>;
-    return Initiate<void(ErrorCode, Stamp)>(
-        [this, key = std::string(key), change = std::move(change)](Done done) mutable {
-          const auto withdraw = std::make_shared<internal::WantedFunction>();
-          OnShard(shards_, IndexOf(key),
-                  [key, change = std::move(change), withdraw,
-                   done = std::move(done)](T* shard) mutable {
-                    if (shard == nullptr) return done(Errc::kClosed, {});
-                    const Result<Stamp> stamp = change(*shard, key);
-                    if (!stamp) return done(stamp.error(), {});
-                    ReplyWithdrawably(*shard, key, *withdraw,
-                                      [stamp = *stamp, done = std::move(done)](
-                                          ErrorCode ec) mutable { done(ec, stamp); });
-                  });
-          return UniqueFunction<void()>([withdraw] { withdraw->Want(); });
-        },
-        executor_, std::forward<Token>(token));
   }
 
   static void ReplyWithdrawably(T& shard, KeyView key, internal::WantedFunction& withdraw,
