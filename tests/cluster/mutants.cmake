@@ -53,7 +53,7 @@ stout_mutant(lost_follower_stays src/core/range_members.cc
 # --- Jobs ------------------------------------------------------------------------------------------
 
 stout_mutant(mode_sc_without_a_barrier src/core/range_jobs.cc
-  OLD [[    AwaitBarrier(Job::kStrong, {});]]
+  OLD [[    AwaitBarrier(Job::kStrong);]]
   NEW [[    job_ = Job::kStrong;
     barrier_done_ = true;
     EndJob(now);]])

@@ -69,6 +69,36 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   CHECK(range.keeper.settled());
 }
 
+// Such as because a store has just refused a change.
+TEST_CASE("a job that lacks only its barrier asks for it again", "[keeper]") {
+  const bool fills = GENERATE(true, false);
+  Range range(1);
+  if (fills) {
+    range.BeginFill();
+    range.Scanned(1, {});
+    range.Scanned(0, {});
+    range.keeper.OnCopied(range.Next<range::Copy>().attempt, {}, range.now);
+  } else {
+    range.Serve(1);
+    range.keeper.WantStrong(false, range.now);
+    range.Agree();
+    range.keeper.WantStrong(true, range.now);
+  }
+  for (int i = 0; i < 3; ++i) {
+    const auto barrier = range.Next<range::Barrier>();
+    range.set.OnReply(barrier.id, fills ? 1 : 0, Errc::kTransient);
+    for (const RunReply& reply : range.set.TakeReplies()) {
+      CHECK(range.keeper.OnReply(reply, range.now));
+    }
+    CHECK(range.Quiet());
+    range.Pass(WalkOptions().retry);
+  }
+  range.PassBarrier();
+  range.Agree();
+  CHECK(range.set.in() == (fills ? 3 : 1));
+  CHECK(range.keeper.settled());
+}
+
 // The target has something, so each of its keys is read.
 void ScanTarget(Range& range) {
   range.Scanned(1, {{"old", {true, "", {4, 1}}}});

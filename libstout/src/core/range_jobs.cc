@@ -101,7 +101,7 @@ void RangeKeeper::Work(TimePoint now) {
       StopJob(now);
       if (failure) OnWalkFailed(*failure, sweeps, now);
     } else if (result == RangeWalk::Result::kDone && job_ == Job::kSweep) {
-      AwaitBarrier(Job::kSwept, {});
+      AwaitBarrier(Job::kSwept);
     } else if (result == RangeWalk::Result::kDone && (lazy_ & MaskOf(target_)) != 0) {
       set_.SetState(target_, MemberState::kLazy);
       job_ = Job::kNone;
@@ -109,9 +109,11 @@ void RangeKeeper::Work(TimePoint now) {
     } else if (result == RangeWalk::Result::kDone) {
       // From now on answers wait for the target, so it has what is answered after its barrier.
       set_.SetState(target_, MemberState::kEntering);
-      AwaitBarrier(Job::kEnter, {.only = MaskOf(target_)});
+      AwaitBarrier(Job::kEnter);
     }
   }
+  // For example because a store has just refused a change. The walk need not be repeated.
+  if (barrier_failed_ && IsDue(job_due_, now)) AwaitBarrier(job_);
   if (FillsLazy() && HasMoreUrgentJob(now)) StopJob(now);
   if (barrier_done_ && !proposed_) EndJob(now);
   if (job_ == Job::kNone && !proposed_ && IsDue(job_due_, now)) ChooseJob(now);
@@ -141,12 +143,12 @@ void RangeKeeper::ChooseJob(TimePoint now) {
   } else if (SweepIsDue() && !record_.strong) {
     return;
   } else if (!record_.strong && want_strong_) {
-    AwaitBarrier(Job::kStrong, {});
+    AwaitBarrier(Job::kStrong);
   } else if (next) {
     StartFill(*next);
   } else if (want_shared_ && !record_.strong && IsComplete() && set_.in() == wanted_) {
     merge_began_ = now;
-    AwaitBarrier(Job::kShare, {});
+    AwaitBarrier(Job::kShare);
   }
 }
 
@@ -187,7 +189,7 @@ void RangeKeeper::OnTargetFenced(TimePoint now) {
   fill_ = ++last_attempt_;
   set_.SetState(target_, MemberState::kFilling);
   actions_.push_back(range::Open{target_});
-  AwaitBarrier(Job::kOpen, {});
+  AwaitBarrier(Job::kOpen);
 }
 
 // The walk begins again after a pause that grows. A member that is in and cannot be read leaves if
@@ -226,9 +228,10 @@ void RangeKeeper::StartCopy(TimePoint now) {
               now);
 }
 
-void RangeKeeper::AwaitBarrier(Job job, const Need& need) {
+void RangeKeeper::AwaitBarrier(Job job) {
   job_ = job;
-  job_barrier_ = AskBarrier(need);
+  barrier_failed_ = false;
+  job_barrier_ = AskBarrier(job == Job::kEnter ? Need{.only = MaskOf(target_)} : Need{});
 }
 
 // All members have what the job needs: one transaction ends it.
@@ -258,7 +261,7 @@ void RangeKeeper::StopJob(TimePoint now) {
   walk_.reset();
   if (job_barrier_ != 0) (void)set_.Withdraw(job_barrier_);
   job_barrier_ = 0;
-  barrier_done_ = false;
+  barrier_done_ = barrier_failed_ = false;
   job_ = Job::kNone;
   job_due_ = SaturatingAdd(now, options_.walk.retry);
   if (!fills) return;

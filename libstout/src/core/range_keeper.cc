@@ -195,12 +195,13 @@ bool RangeKeeper::OnReply(const RunReply& reply, TimePoint now) {
     OnMark(reply.errc, now);
   } else if (reply.id == job_barrier_) {
     job_barrier_ = 0;
-    if (reply.errc != Errc::kOk) {
-      StopJob(now);
-    } else if (job_ == Job::kOpen) {
-      StartCopy(now);
-    } else {
+    if (job_ == Job::kOpen) {
+      reply.errc == Errc::kOk ? StartCopy(now) : StopJob(now);
+    } else if (reply.errc == Errc::kOk) {
       barrier_done_ = true;
+    } else {
+      barrier_failed_ = true;
+      job_due_ = SaturatingAdd(now, options_.walk.retry);
     }
   }
   Advance(now);

@@ -242,7 +242,7 @@ class RangeKeeper {
   void StartCopy(TimePoint now);
   void EndJob(TimePoint now);
   void StopJob(TimePoint now);
-  void AwaitBarrier(Job job, const Need& need);
+  void AwaitBarrier(Job job);
   ReplyId AskBarrier(const Need& need);
   // A shared range.
   void WriteShared(TimePoint now);
@@ -298,6 +298,7 @@ class RangeKeeper {
   std::uint64_t fill_ = 0;   // grows with each
   std::optional<RangeWalk> walk_;
   ReplyId job_barrier_ = 0;
+  bool barrier_failed_ = false;  // and shall be asked again at job_due_
   bool barrier_done_ = false;
   bool job_proposed_ = false;  // the transaction under way ends the job
   TimePoint job_due_ = TimePoint::min();
