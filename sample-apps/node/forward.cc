@@ -67,7 +67,8 @@ void TakeText(Request& request, const resp::Reply& reply, resp::Resp version, Re
   request.reply_begin = replies.size();
   resp::ReplyWriter writer(replies, version);
   Copy(reply, writer);
-  if (!room.Take(replies.size() - request.reply_begin)) {
+  // The owner has done a change, and its reply may have the only copy of a value.
+  if (!room.Take(replies.size() - request.reply_begin) && request.reads_only()) {
     replies.resize(request.reply_begin);
     request.error = kRepliesTooLarge;
   }

@@ -44,8 +44,8 @@ void AddLevels(const Levels& levels, const internal::CausalToken& seen, resp::Co
 /// Nullopt: that is not known.
 [[nodiscard]] std::optional<TimePoint> TakeSeen(const resp::Reply& levels);
 
-/// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room. If
-/// the owner was another node, the request is displaced.
+/// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room or
+/// the request is a change. If the owner was another node, the request is displaced.
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
                std::string& replies);
 

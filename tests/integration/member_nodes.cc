@@ -141,11 +141,14 @@ bool MemberNodes::ChangeMode(ReplicationMode mode) {
 }
 
 std::string MemberNodes::Fault() const {
+  return Logged({"Sanitizer", "runtime error:", "terminate called", "Assertion"});
+}
+
+std::string MemberNodes::Logged(std::initializer_list<const char*> signs) const {
   for (const auto& entry : fs::directory_iterator(directory_.path())) {
     std::ifstream log(entry.path());
     for (std::string line; entry.is_regular_file() && std::getline(log, line);) {
-      for (const char* const sign :
-           {"Sanitizer", "runtime error:", "terminate called", "Assertion"}) {
+      for (const char* const sign : signs) {
         if (line.find(sign) != std::string::npos)
           return entry.path().filename().string() + ": " + line;
       }

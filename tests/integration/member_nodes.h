@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +74,8 @@ class MemberNodes {
   // Returns the first line of a log that shows a fault of a program, such as a report of a
   // sanitizer; empty if there is none. A node that has ended by such a fault was started again.
   [[nodiscard]] std::string Fault() const;
+  // Returns the first line of a log that has one of the texts; empty if there is none.
+  [[nodiscard]] std::string Logged(std::initializer_list<const char*> signs) const;
   // The directory of the logs.
   [[nodiscard]] const std::string& logs() const { return directory_.path(); }
   // Copies the logs into the working directory, with a history.

@@ -236,6 +236,32 @@ TEST_CASE("a forwarded command is never forwarded again", "[node][cluster]") {
   }
 }
 
+TEST_CASE("a forwarded change is answered although there is no room for its reply",
+          "[node][cluster]") {
+  const Nodes fleet(2, {"--max-value", "4096", "--max-replies", "4096"});
+  const std::string foreign = fleet.Owners().at(std::to_string(fleet.nodes[1]->port()));
+  const std::string large(4000, 'x');
+  const std::string small(30, 'y');
+  RespClient client(fleet.nodes[0]->port());
+  REQUIRE(client.Do({"SET", foreign, large}) == "+OK");
+  REQUIRE(client.Do({"SET", foreign + "d", small}) == "+OK");
+  client.Queue({"GET", foreign});
+  client.Queue({"GETDEL", foreign + "d"});  // the owner has room for its value
+  for (int i = 0; i < 3; ++i) client.Queue({"INCR", foreign + "n"});
+  client.Queue({"MULTI"});
+  client.Queue({"INCR", foreign + "n"});
+  client.Queue({"GET", foreign + "n"});
+  client.Queue({"EXEC"});
+  client.Send("");
+  CHECK(client.Receive() == "$" + large);
+  CHECK(client.Receive() == "$" + small);
+  for (int i = 1; i <= 3; ++i) CHECK(client.Receive() == fmt::format(":{}", i));
+  CHECK(client.Receive() == "+OK");
+  CHECK(client.Receive() == "+QUEUED");
+  CHECK(client.Receive() == "+QUEUED");
+  CHECK(client.Receive().starts_with("[:4, -ERR the replies are larger than --max-replies"));
+}
+
 TEST_CASE("a forwarded command counts for its client's tenant", "[node][cluster][tenants]") {
   Nodes fleet(1);
   const int metrics = FreePort();
