@@ -10,11 +10,12 @@
 namespace stout::node {
 
 void KeyTurn::Run(const std::string* state) {
+  stored = state != nullptr;
   const DatedValue dated = state != nullptr ? DecodeValue(*state) : DatedValue{};
-  if (state != nullptr && !dated.expired(now)) {
+  if (stored && !dated.expired(now)) {
     value = dated.value;
     deadline = dated.deadline;
-  } else if (state != nullptr) {
+  } else if (stored) {
     stamp = kExpiredState.stamp;
   }
   const std::size_t begin = replies.size();
@@ -38,7 +39,7 @@ void KeyTurn::Put(std::string next, std::int64_t until) {
 }
 
 void KeyTurn::Remove() {
-  if (!value) return;
+  if (!stored) return;
   const auto deleted = [&]() noexcept { return map->Delete(key); }();
   deleted ? void(changed = true) : void(failed = deleted.error());
 }

@@ -31,6 +31,7 @@ struct KeyTurn {
   std::int64_t now = 0;   ///< one time for all commands of the turn
   KeyView key{};
   std::size_t index = 0;  ///< of the key among those of the command
+  bool stored = false;    ///< the key has a value, which may have expired
   /// Nullopt: the key does not exist, has expired, or the command is blind.
   std::optional<std::string_view> value{};
   std::int64_t deadline = kNoDeadline;  ///< of the value
@@ -47,7 +48,7 @@ struct KeyTurn {
   void Run(const std::string* state);
 
   void Put(std::string next, std::int64_t until = kNoDeadline);
-  /// Deletes the key if it exists.
+  /// Deletes the key if it exists or has expired: by another clock it may exist still.
   void Remove();
   /// Returns false, and fails, if the replies would be larger than allowed.
   bool ReplyValue();

@@ -34,8 +34,6 @@ TEST_CASE("a key exists up to its deadline, and then not for any command", "[nod
   CHECK(world.Do({"PERSIST", "k"}) == ":0");
   CHECK(world.Do({"EXPIRE", "k", "9"}) == ":0");
   CHECK(world.Do({"GETEX", "k", "EX", "9"}) == "(nil)");
-  CHECK(world.Do({"GETDEL", "k"}) == "(nil)");
-  CHECK(world.Do({"DEL", "k"}) == ":0");
   CHECK(world.Do({"SET", "k", "w", "XX"}) == "(nil)");
   CHECK(world.Do({"SCAN", "0"}) == "[$0, []]");
   CHECK(world.Do({"DBSIZE"}) == ":0");
@@ -52,6 +50,24 @@ TEST_CASE("a key exists up to its deadline, and then not for any command", "[nod
     CHECK(world.Do({"GET", "k"}) == "(nil)");
     (void)world.Do(command);
     CHECK(world.store.Stored("k") == value);
+  }
+}
+
+TEST_CASE("a key that has expired is deleted from the store, so that no clock shows it again",
+          "[node][expiry]") {
+  TimedWorld world;
+  const std::vector<std::pair<Words, std::string>> deletes = {{{"DEL", "none", "k"}, ":0"},
+                                                              {{"UNLINK", "k"}, ":0"},
+                                                              {{"GETDEL", "k"}, "(nil)"},
+                                                              {{"FLUSHALL"}, "+OK"}};
+  for (const auto& [command, reply] : deletes) {
+    CAPTURE(command);
+    CHECK(world.Do({"SET", "k", "v", "PXAT", At(1)}) == "+OK");
+    world.now = kStart + 2;
+    CHECK(world.Do(command) == reply);
+    CHECK(world.store.Stored("k") == "(none)");
+    world.now = kStart;
+    CHECK(world.Do({"GET", "k"}) == "(nil)");
   }
 }
 
