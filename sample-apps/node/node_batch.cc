@@ -253,9 +253,12 @@ bool NodeBatch::IsOnMembersKey(const Request& request) const {
 }
 
 void NodeBatch::Check(Request& request) const {
-  // The input may have larger arguments, for STOUT.WRITE.
+  // The input may have larger arguments, for STOUT.WRITE and for pages that begin behind a key.
+  const bool is_page =
+      request.command->id == CommandId::kStoutRange || request.command->id == CommandId::kStoutPage;
   const auto too_large = [&](std::string_view argument) {
-    return argument.size() > service_.limits.commands.max_bulk;
+    const std::size_t behind = is_page && argument.ends_with('\0') ? 1 : 0;
+    return argument.size() > service_.limits.commands.max_bulk + behind;
   };
   if (request.command->id == 0) {
     request.error = "ERR not a command of its own; see COMMAND DOCS";

@@ -69,10 +69,10 @@ bool NodeService::IsOfServers(std::string_view command) const {
 
 resp::CommandLimits NodeService::InputLimits() const {
   resp::CommandLimits commands = limits.commands;
-  if (datalet != nullptr) {
-    constexpr std::size_t kBeyond = std::max(kValueHeader, internal::kMaxTablePrefix);
-    commands.max_bulk = std::min(commands.max_bulk + kBeyond, resp::CommandLimits::kMostBulk);
-  }
+  // STOUT.RANGE may begin behind a key of --max-value, with one byte more.
+  constexpr std::size_t kBeyond = std::max(kValueHeader, internal::kMaxTablePrefix);
+  commands.max_bulk += datalet != nullptr ? kBeyond : 1;
+  commands.max_bulk = std::min(commands.max_bulk, resp::CommandLimits::kMostBulk);
   return commands;
 }
 

@@ -268,6 +268,21 @@ TEST_CASE("ranges that are intervals of keys have no slots", "[node][range][memb
         "-ERR STOUT.PAGE is for nodes of a deployment");
 }
 
+TEST_CASE("STOUT.RANGE goes on behind a key of --max-value", "[node][range][members]") {
+  const NodeServer alone("memory:", {"--max-value", "64"});
+  const Fleet fleet({"--ranges", "4", "--max-value", "64"});  // of the first node
+  const std::string key(64, 'k');
+  for (const int port : {alone.port(), fleet.ports()[0], fleet.ports()[1]}) {
+    RespClient client(port);
+    for (const std::string& each : {key, std::string("z")})
+      CHECK(Eventually([&] { return client.Do({"SET", each, "v"}) == "+OK"; }));
+    CHECK(client.Do({"STOUT.RANGE", "", "", "LIMIT", "1"}).starts_with("[$" + key + '\0'));
+    CHECK(client.Do({"STOUT.RANGE", key + '\0', ""}) == "[$, [$z]]");
+  }
+  CHECK(RespClient(alone.port()).Do({"STOUT.RANGE", key + 'x', ""}) ==
+        "-ERR an argument is larger than --max-value");
+}
+
 TEST_CASE("a store that does not scan in byte order is named", "[node][range]") {
   const RedisServer redis;
   const NodeServer node(fmt::format("redis://127.0.0.1:{}", redis.port()));
