@@ -31,6 +31,10 @@ constexpr std::size_t kSweptPage = 1000;
 /// Time between two pages: 10,000 keys or 40 MiB per second at most.
 constexpr Duration kSweepPause = std::chrono::milliseconds(100);
 
+/// Attempts to read a page. The pauses between them grow by kSweepPause, and are 44 s together, so
+/// that a store may restart meanwhile. After the last one, pages that took hours are read again.
+constexpr int kMostFailures = 30;
+
 using Keys = std::vector<std::string>;
 
 // Makes all changes durable. Returns false if that failed.
@@ -108,17 +112,27 @@ asio::awaitable<void> Sweep(Ranges& ranges, Store& store, Deadlines& deadlines, 
   // Commands before this turn are durable when the pages are read, and later ones note their
   // deadlines.
   deadlines.earliest = std::numeric_limits<std::int64_t>::max();
-  bool complete = co_await Flush(ranges);
+  if (!co_await Flush(ranges)) {
+    deadlines.earliest = 0;
+    co_return;
+  }
+  bool complete = true;
   ScanRequest request;
   request.limit = kSweptPage;
-  while (complete) {
+  for (int failures = 0; !deadlines.over;) {
     ScanResult page = co_await store.AsyncScan(request, asio::use_awaitable);
+    if (page.errc == Errc::kTransient && ++failures < kMostFailures) {
+      timer.expires_after(failures * pause);
+      co_await timer.async_wait(asio::use_awaitable);
+      continue;
+    }
     if (page.errc != Errc::kOk) {
       spdlog::warn("expired keys are not deleted: the store cannot list its keys: {}",
                    ErrorCode(page.errc).message());
       complete = false;
       break;
     }
+    failures = 0;
     const Keys expired = ExpiredOf(page, deadlines, deadlines.now());
     if (!expired.empty()) complete &= co_await DeleteExpired(ranges, expired, deadlines);
     if (page.cursor.empty()) break;

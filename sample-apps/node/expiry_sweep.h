@@ -10,7 +10,8 @@ namespace stout::node {
 
 /// Deletes the expired keys of a node from its store, which must scan. It reads the store in pages,
 /// and waits for `pause` between two pages. It never deletes a key whose newest state has not
-/// expired. If it cannot read or delete, it logs that and ends; the next sweep begins again.
+/// expired. A page that the store cannot read at present is repeated. If that does not help, it
+/// logs that and ends. The next sweep begins again, also if a key could not be deleted.
 ///
 /// Owner: the arguments outlive each turn of it.
 [[nodiscard]] boost::asio::awaitable<void> Sweep(Ranges& ranges, Store& store, Deadlines& deadlines,

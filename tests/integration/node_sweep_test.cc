@@ -146,6 +146,20 @@ TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]")
   CHECK_FALSE(look(20));
 }
 
+TEST_CASE("a sweep repeats a page, and goes on where it was", "[node][expiry]") {
+  TimedWorld world;
+  const int keys = 1500;  // two pages
+  for (int i = 0; i < keys; ++i) {
+    CHECK(world.Do({"SET", std::to_string(i), "v", "PX", "1"}) == "+OK");
+  }
+  world.now += 2;
+  world.store.after_scan = [&] { world.store.failures = 29; };
+  world.node.SweepNow();
+  CHECK(world.store.scans == 2 + 29);
+  for (int i = 0; i < keys; ++i) CHECK(world.store.Stored(std::to_string(i)) == "(none)");
+  CHECK(world.node.service.main.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
+}
+
 TEST_CASE("a sweep that fails is repeated, and the node goes on", "[node][expiry]") {
   TimedWorld world;
   CHECK(world.Do({"SET", "k", "v", "PX", "1"}) == "+OK");

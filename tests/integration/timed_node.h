@@ -60,7 +60,7 @@ class ProbedStore final : public ForwardingStore {
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     ++scans;
-    if (scan_fails) return handler({Errc::kTransient, {}, {}});
+    if (scan_fails || failures-- > 0) return handler({Errc::kTransient, {}, {}});
     inner_.Scan(request, [this, handler = std::move(handler)](ScanResult page) mutable {
       if (after_scan) std::exchange(after_scan, {})();
       handler(std::move(page));
@@ -79,6 +79,7 @@ class ProbedStore final : public ForwardingStore {
 
   int scans = 0;
   bool scan_fails = false;
+  int failures = 0;  // of the next scans
   std::function<void()> after_scan;
 
  private:
