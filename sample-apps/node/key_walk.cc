@@ -38,10 +38,6 @@ std::string WhyNot(Errc why) {
   return fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
 }
 
-bool SaysThatNothingWasDone(std::string_view error) {
-  return error.starts_with("TRYAGAIN") || error.starts_with("NOREPLICAS");
-}
-
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }
@@ -129,8 +125,7 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   do {
     if (co_await Read(request, scan, page) && !page.keys.empty()) co_await Remove(request, page);
     if (!request.error.empty()) {
-      if (removed && SaysThatNothingWasDone(request.error))
-        request.error = "ERR not all done: " + request.error;
+      if (removed && request.not_done()) request.error = "ERR not all done: " + request.error;
       co_return;
     }
     removed |= !page.keys.empty();

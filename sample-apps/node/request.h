@@ -87,6 +87,11 @@ struct Request {
   [[nodiscard]] bool reads_only() const {
     return (command->flags & resp::CommandFlag::kReadonly) != 0 || command->name == "watch";
   }
+  /// Returns true if `error` says that nothing was done.
+  [[nodiscard]] bool not_done() const {
+    return error.starts_with("TRYAGAIN") || error.starts_with("MOVED") ||
+           error.starts_with("NOREPLICAS");
+  }
   [[nodiscard]] std::string_view reply() const {
     return std::string_view(*replies).substr(reply_begin, reply_end - reply_begin);
   }
@@ -101,6 +106,21 @@ struct Request {
   [[nodiscard]] KeyView key(std::size_t index) const {
     const auto [first, last, step] = command->keys;
     return arguments[static_cast<std::size_t>(first) + index * static_cast<std::size_t>(step)];
+  }
+  /// Calls `take` with each key, of EXEC with the watched ones and those of its commands, until it
+  /// returns false. Returns false if it did.
+  template <typename Take>
+  bool AllKeys(Take take) const {
+    for (const auto& each : watched) {
+      if (!take(KeyView(each.first))) return false;
+    }
+    for (const Request& command : queued) {
+      if (command.on_keys() && !command.AllKeys(take)) return false;
+    }
+    for (std::size_t i = 0; i < keys(); ++i) {
+      if (!take(key(i))) return false;
+    }
+    return true;
   }
   /// Returns the number of keys whose states it looks at.
   [[nodiscard]] std::size_t keys_read() const { return blind ? 0 : keys(); }

@@ -42,14 +42,6 @@ constexpr std::string_view kCrossInterval =
     "CROSSSLOT the keys are in several ranges, which are intervals of keys (--partition): send one "
     "command for each range";
 
-KeyView FirstKey(const Request& request) {
-  if (!request.watched.empty()) return request.watched.begin()->first;
-  for (const Request& queued : request.queued) {
-    if (queued.on_keys() && queued.keys() > 0) return queued.key(0);
-  }
-  return request.key(0);
-}
-
 // Removes the requests that were carried out. Those that were not, but are followed by one that
 // was, are answered with an error, because a repetition would be out of order.
 void KeepDisplaced(std::vector<Request*>& requests) {
@@ -69,11 +61,6 @@ void Reset(Request& request) {
     queued.displaced = false;
     if (!queued.rejected) queued.error.clear();
   }
-}
-
-bool NothingDone(std::string_view error) {
-  return error.starts_with("TRYAGAIN") || error.starts_with("MOVED") ||
-         error.starts_with("NOREPLICAS");
 }
 
 // Returns true if the command decides by what it reads, so that in mode aa+ec only the owner of the
@@ -139,24 +126,12 @@ void Router::Place(Request& request) {
 
 std::optional<RangeId> Router::RangeOf(const Request& request) const {
   std::optional<RangeId> range;
-  const auto same = [&](KeyView key) {
+  const bool one = request.AllKeys([&](KeyView key) {
     const RangeId found = table_->ranges.RangeOf(key);
     if (!range) range = found;
     return *range == found;
-  };
-  const auto all = [&](const Request& command) {
-    for (std::size_t i = 0; i < command.keys(); ++i) {
-      if (!same(command.key(i))) return false;
-    }
-    return true;
-  };
-  for (const auto& [key, state] : request.watched) {
-    if (!same(key)) return std::nullopt;
-  }
-  for (const Request& queued : request.queued) {
-    if (queued.on_keys() && !all(queued)) return std::nullopt;
-  }
-  return all(request) ? range : std::nullopt;
+  });
+  return one ? range : std::nullopt;
 }
 
 void Router::Add(Request& request, RangeId range) {
@@ -206,7 +181,7 @@ void Router::Join(Request& request) {
   std::int64_t sum = 0;
   bool any_done = false;
   for (Request& part : request.parts) {
-    any_done |= !part.reads_only() && !NothingDone(part.error);
+    any_done |= !part.reads_only() && !part.not_done();
     if (part.error.empty()) {
       if (part.reply().front() == ':') sum += ToInteger(part.reply());
       request.states.insert(request.states.end(), part.states.begin(), part.states.end());
@@ -215,8 +190,7 @@ void Router::Join(Request& request) {
     }
   }
   if (!request.error.empty()) {
-    if (any_done && NothingDone(request.error))
-      request.error = "ERR not all done: " + request.error;
+    if (any_done && request.not_done()) request.error = "ERR not all done: " + request.error;
     return;
   }
   request.replies = &joined_;
@@ -391,7 +365,9 @@ void Router::Redirect(Group& group, const std::string& owner) {
   const auto [host, port] = HostAndPort(owner);
   for (Request* const request : group.left) {
     request->displaced = false;
-    const auto slot = redis::SlotOf(FirstKey(*request));
+    KeyView first;
+    (void)request->AllKeys([&first](KeyView key) { return first = key, false; });
+    const auto slot = redis::SlotOf(first);
     request->error = fmt::format("MOVED {} {}:{}", slot, host, port);
   }
   group.left.clear();
