@@ -156,6 +156,8 @@ void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, R
     TakeStates(request, reply, replies);
   } else if (request.command->id == CommandId::kStoutPage) {
     TakePage(request, reply, room);
+  } else if (request.command->id == CommandId::kMget && reply.elements.size() != request.keys()) {
+    Malformed(request);
   } else {
     TakeText(request, reply, version, room, replies);
   }

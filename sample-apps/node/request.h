@@ -70,7 +70,7 @@ struct Request {
   std::optional<std::string> next;  ///< as KeyPage::next
   /// @}
 
-  /// If the keys are in several ranges: the command for each key.
+  /// If the keys are in several ranges: the command for the keys of each, with its `range`.
   std::vector<Request> parts;
 
   /// The reply to a command on keys: `*replies` from reply_begin to reply_end.

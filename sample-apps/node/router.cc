@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -78,6 +77,16 @@ std::int64_t ToInteger(std::string_view reply) {
   std::int64_t number = 0;
   std::from_chars(reply.data() + 1, reply.data() + reply.size(), number);
   return number;
+}
+
+// Takes the front line, and the string of which it is the size.
+std::string_view TakeFront(std::string_view& replies) {
+  std::size_t size = replies.find('\n') + 1;
+  if (replies.starts_with('$') && !replies.starts_with("$-"))
+    size += static_cast<std::size_t>(ToInteger(replies)) + 2;
+  const std::string_view front = replies.substr(0, size);
+  replies.remove_prefix(front.size());
+  return front;
 }
 
 }  // namespace
@@ -163,28 +172,41 @@ void Router::AddPage(Request& request) {
 }
 
 void Router::Split(Request& request) {
-  const bool mget = request.command->id == CommandId::kMget;
-  const std::size_t keys = request.keys();
-  request.parts.reserve(keys);
-  for (std::size_t i = 0; i < keys; ++i) {
+  std::map<RangeId, std::vector<std::string_view>> words;
+  for (std::size_t i = 0; i < request.keys(); ++i) {
+    auto& command = words[table_->ranges.RangeOf(request.key(i))];
+    if (command.empty()) command.push_back(request.command->name);
+    command.push_back(request.key(i));
+  }
+  request.parts.reserve(words.size());
+  for (const auto& [range, command] : words) {
     Request& part = request.parts.emplace_back();
-    part.command = mget ? service_.commands.Find("get") : request.command;
-    part.arguments = words_.Keep(std::array{part.command->name, request.key(i)});
+    part.command = request.command;
+    part.arguments = words_.Keep(command);
+    part.range = range;
     part.epoch = request.epoch;
     part.tenant = request.tenant;
     part.levels = request.levels;
-    Place(part);
+    Add(part, range);
   }
 }
 
 void Router::Join(Request& request) {
   std::int64_t sum = 0;
   bool any_done = false;
+  struct Left {
+    std::string_view replies;
+    const KeyState* state = nullptr;
+  };
+  std::map<RangeId, Left> left;  // what the parts have, in the order of their keys
+  const auto left_for = [&](std::size_t i) -> Left& {
+    return left[table_->ranges.RangeOf(request.key(i))];
+  };
   for (Request& part : request.parts) {
     any_done |= !part.reads_only() && !part.not_done();
     if (part.error.empty()) {
-      if (part.reply().front() == ':') sum += ToInteger(part.reply());
-      request.states.insert(request.states.end(), part.states.begin(), part.states.end());
+      Left& of_part = left[part.range] = {part.reply(), part.states.data()};
+      sum += ToInteger(TakeFront(of_part.replies));  // of MGET: the number of values
     } else if (request.error.empty() || part.error.starts_with("UNKNOWN")) {
       request.error = std::move(part.error);
     }
@@ -197,9 +219,10 @@ void Router::Join(Request& request) {
   request.reply_begin = joined_.size();
   resp::ReplyWriter reply(joined_, session_.version);
   if (request.command->id == CommandId::kMget) {
-    reply.ArrayHeader(request.parts.size());
-    for (const Request& part : request.parts) joined_ += part.reply();
+    reply.ArrayHeader(request.keys());
+    for (std::size_t i = 0; i < request.keys(); ++i) joined_ += TakeFront(left_for(i).replies);
   } else if (request.command->id == CommandId::kWatch) {
+    for (std::size_t i = 0; i < request.keys(); ++i) request.states.push_back(*left_for(i).state++);
     reply.Ok();
   } else {
     reply.Integer(sum);

@@ -123,8 +123,16 @@ TEST_CASE("commands of several keys are split by range, or refused", "[node][clu
     for (auto* command : {&mget, &del, &exists}) command->push_back(key);
     values += fmt::format("${}, ", range);
   }
-  mget.emplace_back("none");
-  CHECK(client.Do(mget) == values + "(nil)]");
+  // More keys of the same ranges: also empty, absent, and repeated.
+  CHECK(client.Do({"SET", Nodes::KeyOf(1, "empty"), ""}) == "+OK");
+  for (const std::string& key : {Nodes::KeyOf(2, "none"), Nodes::KeyOf(1, "empty"), Nodes::KeyOf(2),
+                                 Nodes::KeyOf(1), Nodes::KeyOf(2, "none")})
+    mget.push_back(key);
+  CHECK(client.Do(mget) == values + "(nil), $, $2, $1, (nil)]");
+  CHECK(client.Do({"HELLO", "3"}).starts_with("{"));
+  CHECK(client.Do(mget) == values + "(nil), $, $2, $1, (nil)]");
+  CHECK(client.Do({"HELLO", "2"}).starts_with("["));
+  CHECK(client.Do({"DEL", Nodes::KeyOf(1, "empty"), Nodes::KeyOf(2, "none")}) == ":1");
   CHECK(client.Do(exists) == fmt::format(":{}", kRanges));
   CHECK(client.Do({"MSET", Nodes::KeyOf(0), "a", Nodes::KeyOf(5), "b"}).starts_with("-CROSSSLOT"));
   CHECK(client.Do({"GET", Nodes::KeyOf(0)}) == "$0");
