@@ -3,6 +3,8 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <new>
 #include <string>
@@ -28,11 +30,14 @@ struct ConnectionCalls {
   int connect = 0;
   int drop = 0;
   int close = 0;
+  int destroyed = 0;
+  bool cut = false;  // no connection is usable any more
 };
 
 class FailingConnection {
  public:
   FailingConnection(ConnectionCalls& calls, Throws& throws) : calls_(calls), throws_(throws) {}
+  ~FailingConnection() { ++calls_.destroyed; }
 
   asio::awaitable<std::string> Connect() {
     ++calls_.connect;
@@ -40,7 +45,7 @@ class FailingConnection {
     open_ = true;
     co_return std::string();
   }
-  [[nodiscard]] bool Usable() const { return open_; }
+  [[nodiscard]] bool Usable() const { return open_ && !calls_.cut; }
   void Drop() {
     ++calls_.drop;
     open_ = false;
@@ -111,6 +116,27 @@ TEST_CASE_METHOD(ConnectionPoolTest, "connection pool: a job that throws costs i
   pool_->Close();
   Run();
   CHECK(calls_.close == 0);
+}
+
+TEST_CASE_METHOD(ConnectionPoolTest,
+                 "connection pool: idle connections go with one that the server has ended") {
+  const auto pool = std::make_shared<Pool>(
+      context_.get_executor(), Pool::Options{.connections = 2, .max_queue = 2},
+      std::make_shared<Reconnection>("test"),
+      [this] { return std::make_unique<FailingConnection>(calls_, connect_throws_); });
+  const auto call = [&] {
+    return pool->Submit([this](FailingConnection*) -> asio::awaitable<void> {
+      co_await asio::post(context_, asio::use_awaitable);
+    });
+  };
+  CHECK((call() && call()));
+  Run();
+  CHECK(calls_.connect == 2);
+  calls_.cut = true;
+  connect_throws_ = Throws::kException;
+  CHECK(call());
+  Run();
+  CHECK(calls_.destroyed == 1);
 }
 
 }  // namespace stout::test

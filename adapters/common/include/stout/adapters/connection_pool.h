@@ -147,7 +147,11 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   /// False: there is no connection, but another worker has one and will come to what waits.
   boost::asio::awaitable<bool> TakeJob(Connection& connection) {
     bool usable = connection.Usable();
-    if (!usable) usable = co_await Connect(connection);
+    if (!usable) {
+      // The server may have ended all. No call may come to the idle ones again.
+      std::erase_if(idle_, [](const ConnectionPtr& idle) { return !idle->Usable(); });
+      usable = co_await Connect(connection);
+    }
     if (!usable && running_ > 0) co_return false;
     if (closed_ || waiting_.empty()) co_return true;
     Job job = std::move(waiting_.front());
