@@ -48,6 +48,13 @@ TEST_CASE("files are swept of which half was replaced, and the rest fits into on
   CHECK(FilesToSweep(Fills{{90, 0}, {90, 0}, {90, 90}}, 100) == FileRun{0, 2});
 }
 
+TEST_CASE("a file that is larger than files may be now is swept alone", "[first_to_merge]") {
+  CHECK(FilesToSweep(Fills{{900, 400}}, 100) == FileRun{0, 1});
+  CHECK(FilesToSweep(Fills{{900, 500}}, 100).empty());
+  CHECK(FilesToSweep(Fills{{900, 400}, {90, 10}}, 100) == FileRun{0, 1});
+  CHECK(FilesToSweep(Fills{{90, 10}, {900, 400}, {90, 10}}, 100) == FileRun{1, 2});
+}
+
 // A shard that holds numbers instead of records: which file has the record of a key.
 class Files {
  public:

@@ -37,7 +37,7 @@ FileRun FilesToSweep(std::span<const FileFill> files, std::uint64_t max_file_byt
     FileFill all;
     for (std::size_t last = first; last < files.size(); ++last) {
       all = {all.bytes + files[last].bytes, all.live + files[last].live};
-      if (all.live > max_file_bytes) break;
+      if (all.live > max_file_bytes && last > first) break;
       const std::uint64_t replaced = all.bytes - all.live;
       if (replaced < all.live || replaced <= most) continue;
       most = replaced;

@@ -41,10 +41,11 @@ struct FileRun {
                                       std::uint64_t max_file_bytes);
 
 /// Decides which files to write anew without what was replaced: those that free most, if at least
-/// half of them was replaced, and the rest fits into one file. Empty: none.
+/// half of them was replaced, and the rest fits into one file or is that of a single file. A single
+/// file may be larger because files had a higher limit before. Empty: none.
 ///
-/// So what is rewritten is no more than what is freed, and files take at most about twice the room
-/// of what counts.
+/// So what is rewritten is no more than what is freed, and there is such a run whenever more was
+/// replaced than is live.
 [[nodiscard]] FileRun FilesToSweep(std::span<const FileFill> files, std::uint64_t max_file_bytes);
 
 }  // namespace stout::blowfish
