@@ -153,6 +153,36 @@ TEST_CASE("a log that is empty is not frozen, however much is not merged", "[com
   CHECK(world.Next() == Action::kMerge);
 }
 
+TEST_CASE("files with much more that was replaced than live are merged, and only once",
+          "[compaction]") {
+  World world;
+  world.Grow({.files = {.bytes = 3000, .live = 1000}});
+  CHECK(world.compaction.idle());
+  // The log may be empty, as after a start.
+  const std::uint64_t log = GENERATE(0, 10);
+  world.Grow({.log_bytes = log, .files = {.bytes = 3001, .live = 1000}});
+  CHECK(world.compaction.Deadline() == TimePoint::min());
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.End();
+  world.Grow({.files = {.bytes = 3001, .live = 1000}});
+  world.RunUntil(Action::kTakeOver);
+  world.End();
+  world.Grow({.files = {.bytes = 1000, .live = 1000}});
+  CHECK(world.Run() == std::vector{Action::kRemove});
+  CHECK(world.compaction.idle());
+}
+
+TEST_CASE("a merge that waits is for what was replaced meanwhile, too", "[compaction]") {
+  World world;
+  world.Allow(false);
+  world.Grow({.files = {.bytes = 3001, .live = 1000}});
+  REQUIRE(world.Next() == Action::kFreeze);
+  world.End();
+  world.Grow({.log_bytes = 10, .files = {.bytes = 3001, .live = 900}});
+  CHECK(world.Run() == std::vector{Action::kSort});
+  CHECK(world.compaction.WantsMerge(world.now));
+}
+
 TEST_CASE("what comes in while a merge waits is frozen, and that merge takes it too",
           "[compaction]") {
   World world;

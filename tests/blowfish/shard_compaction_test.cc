@@ -324,6 +324,34 @@ TEST_CASE("files of which half was replaced are written anew", "[shard]") {
                               {"key4", {{1, 4}, kValue}}});
 }
 
+TEST_CASE("what was deleted is freed though nothing is written any more", "[shard]") {
+  OpenedShard opened{Schema()};
+  // Files may be larger than the limit of a later start.
+  opened.options.max_file_bytes = GENERATE(100, 10'000, 1 << 20);
+  opened.Open();
+  test::Model model;
+  const std::string value(1000, 'v');
+  for (Version version = 1; version <= 30; ++version) {
+    const std::string key = "key" + std::to_string(version);
+    REQUIRE(opened.Put(key, version, value) == WriteResult());
+    model[key] = {{1, version}, value};
+  }
+  CompactAll(opened);
+  opened.options.max_file_bytes = 100;
+  opened.Open();
+  REQUIRE(opened.shard().files().records() == 30);
+  for (int i = 1; i <= 28; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    REQUIRE(opened.Delete(key, 31) == WriteResult());
+    model[key] = {{1, 31}, std::nullopt};
+  }
+  if (GENERATE(false, true)) opened.Open();
+  opened.Rest();
+  // The room of what is live, and of --merge-bytes.
+  CHECK(opened.shard().files().hidden() <= 2 + 4);
+  CheckReads(opened.shard(), model);
+}
+
 TEST_CASE("a deleted key stays deleted as long as an older file has it", "[shard]") {
   OpenedShard opened{Schema()};
   UseSmallFiles(opened);

@@ -88,9 +88,10 @@ bool Compaction::IsMergeDue() const {
 
 bool Compaction::IsFreezeDue() const {
   if (asked_) return true;
-  if (log_.log_bytes == 0) return false;
-  if (log_.table_bytes >= options_.freeze_bytes) return true;
+  if (log_.log_bytes > 0 && log_.table_bytes >= options_.freeze_bytes) return true;
   if (IsMergeDue()) return false;  // It waits. To freeze a little more would free nothing.
+  if (IsMuchReplaced()) return true;
+  if (log_.log_bytes == 0) return false;
   return IsTooMuch() || unmerged_bytes_ + log_.log_bytes >= options_.merge_bytes;
 }
 
@@ -109,7 +110,8 @@ std::optional<Compaction::Action> Compaction::Next(TimePoint now) {
   if (const auto* const ready = std::get_if<Ready>(&state_)) next = ready->next;
   if (std::holds_alternative<Idle>(state_)) next = Due();
   if (!next) return std::nullopt;
-  if (next == Action::kFreeze) freeze_to_merge_ = std::exchange(asked_, false) || IsTooMuch();
+  if (next == Action::kFreeze)
+    freeze_to_merge_ = std::exchange(asked_, false) || IsTooMuch() || IsMuchReplaced();
   state_ = Working{*next};
   return next;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "blowfish/store/first_to_merge.h"
 #include "stout/core/types.h"
 
 namespace stout::blowfish {
@@ -46,10 +47,11 @@ struct CompactionOptions {
 /// these cases:
 /// - the log since the last merge is long;
 /// - a requested freeze is done;
-/// - the frozen records take more memory than allowed.
+/// - the frozen records take more memory than allowed;
+/// - a freeze is done that began because the files have much more that was replaced than live.
 ///
 /// A merge therefore always follows a freeze, and the names of its files are new. An empty log is
-/// frozen only on request, because that frees nothing.
+/// frozen only on request, or to free room in the files.
 ///
 /// Owner: value type.   Threads: none of its own; callers serialise.
 class Compaction {
@@ -61,6 +63,7 @@ class Compaction {
     std::uint64_t table_bytes = 0;     ///< Memory of the log's table,
     std::uint64_t log_bytes = 0;       ///< and of the log itself, since the last freeze, about.
     std::uint64_t unmerged_bytes = 0;  ///< Memory of all that is not merged.
+    FileFill files;                    ///< all files together
   };
   /// The shards of a server merge in turns: a merge begins only while `allowed` is true, as it is
   /// at first.
@@ -131,6 +134,11 @@ class Compaction {
   [[nodiscard]] bool IsMergeDue() const;
   [[nodiscard]] bool IsFreezeDue() const;
   [[nodiscard]] bool IsTooMuch() const { return log_.unmerged_bytes > options_.max_unmerged_bytes; }
+  // A merge then frees room, see FilesToSweep(). So this ends, if nothing is written.
+  [[nodiscard]] bool IsMuchReplaced() const {
+    const auto& [bytes, live] = log_.files;
+    return bytes - live > live + options_.merge_bytes;
+  }
   // The action that Idle goes over to.
   [[nodiscard]] std::optional<Action> Due() const;
 

@@ -56,8 +56,9 @@ void Shard::Compact() {
 }
 
 void Shard::TellLog() {
-  compaction_.On(Compaction::LogGrew{log_->table().bytes(), log_->log_bytes(), UnmergedBytes()},
-                 options_.now());
+  compaction_.On(
+      Compaction::LogGrew{log_->table().bytes(), log_->log_bytes(), UnmergedBytes(), files_.fill()},
+      options_.now());
 }
 
 void Shard::Begin(Compaction::Action action) {

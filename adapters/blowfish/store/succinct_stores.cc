@@ -32,6 +32,9 @@ void SuccinctStores::Add(MergedFile file) {
   SuccinctStore& store = *file.store;
   files_.push_back({.name = std::move(file.name),
                     .store = std::move(file.store),
+                    .records = store.records(),
+                    .bytes = store.keys().text_bytes() + store.value_bytes() +
+                             store.records() * std::uint64_t{store.schema().size()},
                     .hidden = HiddenRecords(store.records()),
                     .reader = std::make_unique<ValueReader>(store)});
   Sum();
@@ -113,14 +116,17 @@ std::vector<std::string> SuccinctStores::names() const {
 
 std::vector<FileFill> SuccinctStores::fills() const {
   std::vector<FileFill> fills;
-  for (const File& file : files_) {
-    const std::uint64_t records = file.store->records();
-    const std::uint64_t bytes = file.store->keys().text_bytes() + file.store->value_bytes() +
-                                records * file.store->schema().size();
-    const std::uint64_t hidden = file.hidden.count();
-    fills.push_back({bytes, hidden == 0 ? bytes : bytes * (records - hidden) / records});
-  }
+  for (const File& file : files_) fills.push_back(file.fill());
   return fills;
+}
+
+FileFill SuccinctStores::fill() const {
+  FileFill all;
+  for (const File& file : files_) {
+    const auto [bytes, live] = file.fill();
+    all = {all.bytes + bytes, all.live + live};
+  }
+  return all;
 }
 
 std::uint64_t SuccinctStores::hidden() const {

@@ -67,6 +67,8 @@ class SuccinctStores {
   [[nodiscard]] SuccinctStore& operator[](std::size_t file) const { return *files_[file].store; }
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::vector<FileFill> fills() const;
+  /// The sum of fills().
+  [[nodiscard]] FileFill fill() const;
   [[nodiscard]] std::uint64_t records() const { return sums_.records; }  ///< hidden ones included
   [[nodiscard]] std::uint64_t hidden() const;
   [[nodiscard]] std::uint64_t file_bytes() const { return sums_.file_bytes; }
@@ -132,11 +134,19 @@ class SuccinctStores {
   struct File {
     std::string name;
     std::shared_ptr<SuccinctStore> store;
+    std::uint32_t records = 0;
+    std::uint64_t bytes = 0;  // of records; see FileFill
     HiddenRecords hidden;
     std::unique_ptr<ValueReader> reader;
     bool was_read = false;  // since the last EndReads()
     std::uint32_t ordered_layers = 0;
     std::uint64_t ordered_bytes = 0;
+
+    // A worker asks for it in each of its turns, so it does not look into the store.
+    [[nodiscard]] FileFill fill() const {
+      const std::uint64_t count = hidden.count();
+      return {bytes, count == 0 ? bytes : bytes * (records - count) / records};
+    }
   };
 
   // Over all files. They are kept because a worker reads them in each of its turns.
