@@ -1,12 +1,18 @@
 // The shards of a server merge in turns.
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "blowfish/log/log_format.h"
 #include "blowfish/store/merge_slots.h"
+#include "blowfish/store/shard_directory.h"
 #include "tests/blowfish/shard_fixture.h"
 #include "tests/support/catch.h"
 
@@ -65,6 +71,54 @@ TEST_CASE("a merge that waited for its turn takes all that came meanwhile", "[sh
   opened.Rest();
   CHECK(opened.shard().stats().merges == 1);
   CHECK(slots.usage().running == 0);
+  CheckReads(opened.shard(), model);
+}
+
+// No log file can begin while this exists.
+class LogNamesInUse {
+ public:
+  explicit LogNamesInUse(const OpenedShard& opened) {
+    for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
+      const auto path =
+          std::filesystem::path(opened.directory()) / kLogName / LogFileName(sequence);
+      if (!std::filesystem::exists(path)) taken_.push_back(path);
+    }
+    for (const auto& path : taken_) std::filesystem::create_directory(path);
+  }
+  LogNamesInUse(const LogNamesInUse&) = delete;
+  LogNamesInUse& operator=(const LogNamesInUse&) = delete;
+  ~LogNamesInUse() {
+    for (const auto& path : taken_) std::filesystem::remove(path);
+  }
+
+ private:
+  std::vector<std::filesystem::path> taken_;
+};
+
+TEST_CASE("a shard that rests after a failure is in no other shard's way", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.merge_slots = std::make_shared<MergeSlots>(1);
+  opened.options.compaction.freeze_bytes = 1 << 10;
+  opened.options.compaction.merge_bytes = 2 << 10;
+  opened.Open();
+  MergeSlots& slots = *opened.options.merge_slots;
+  std::optional<MergeSlots::Slot> other = slots.Take(1, {});
+  Model model;
+  const auto put = [&] {
+    const std::string key = "key" + std::to_string(model.size());
+    if (opened.Put(key, 1, "here") == WriteResult()) model[key] = {{1, 1}, "here"};
+    opened.shard().Poll();
+  };
+  while (slots.usage().waiting == 0) put();
+  std::optional<LogNamesInUse> in_use(opened);
+  while (opened.shard().stats().failed_compactions == 0) put();
+  other.reset();
+  CHECK(slots.usage().waiting == 0);
+
+  in_use.reset();
+  opened.Pass(std::chrono::seconds(5));
+  opened.Rest();
+  CHECK(opened.shard().stats().merges == 1);
   CheckReads(opened.shard(), model);
 }
 

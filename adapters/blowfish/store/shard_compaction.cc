@@ -41,10 +41,12 @@ void Shard::Poll() {
 }
 
 // The shard chooses the input of a merge when its turn has come. So the merge takes all that came
-// while it waited.
+// while it waited. A shard that rests leaves the queue, because nobody behind it gets a slot before
+// it has taken one.
 void Shard::AskToMerge() {
   if (!options_.merge_slots) return;
   const TimePoint now = options_.now();
+  if (compaction_.resting()) place_.reset();
   if (!place_ && compaction_.WantsMerge(now))
     place_.emplace(options_.merge_slots->Queue(options_.wake));
   compaction_.On(Compaction::MergeAllowed{place_ && place_->may_take()}, now);
