@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
@@ -81,6 +82,16 @@ TEST_CASE("a damaged section is found when it is asked for", "[index_file]") {
   CHECK(why.message == file.path() +
                            ": the file is damaged: its section 'a' is not what was written; "
                            "restore it from a copy or a replica");
+}
+
+// A read behind the end fails as that of a bad sector does.
+TEST_CASE("a section that the disk cannot read is damaged", "[index_file]") {
+  const DamagedFile file;
+  const IndexFile opened = OpenFile(file.path(), Verify::kHeader).value();
+  std::filesystem::resize_file(file.path(), 0);
+  Diagnostics why;
+  CHECK(opened.Check(&why) == Errc::kCorrupt);
+  CHECK_THAT(why.message, Catch::Contains("its section 'a' cannot be read"));
 }
 
 TEST_CASE("a file of another length is refused", "[index_file]") {

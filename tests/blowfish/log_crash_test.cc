@@ -69,8 +69,11 @@ class World {
         continue;
       }
       INFO(diagnostics.message);
-      if (!store) REQUIRE(store.error() == Errc::kTransient);
-      if (!store) continue;
+      if (!store) {
+        const bool unread = diagnostics.message.find("cannot be read") != std::string::npos;
+        REQUIRE(store.error() == (unread ? Errc::kCorrupt : Errc::kTransient));
+        continue;
+      }
       store_ = *std::move(store);
       return;
     }

@@ -265,14 +265,15 @@ TEST_CASE("a group of operations that this program does not know is refused", "[
   CHECK(Recover(disk).error == Errc::kCorrupt);
 }
 
-TEST_CASE("a disk that cannot be read is not taken for a damaged one", "[log]") {
+TEST_CASE("a log that the disk cannot read is damaged", "[log]") {
   const SmallLog log = MakeSmallLog(false);
   SimDisk disk(1);
   disk.SetContent(log.name, log.bytes);
   disk.fault_rate = 1;
   const Recovered recovered = Recover(disk);
-  CHECK(recovered.error == Errc::kTransient);
-  CHECK(recovered.message == "disk/: Input/output error");
+  CHECK(recovered.error == Errc::kCorrupt);
+  CHECK(recovered.message ==
+        "disk/: cannot be read: Input/output error; restore a copy of the shard");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -24,6 +25,28 @@ int AdviceFor(Access access) {
       return MADV_HUGEPAGE;
   }
   return MADV_NORMAL;
+}
+
+/// What is read ahead of its checksum.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+// From the start of a page on, as madvise asks for.
+std::span<std::byte> PagesOf(std::span<const std::byte> bytes) {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(bytes.data()) % page;
+  return {const_cast<std::byte*>(bytes.data()) - before, before + bytes.size()};
+}
+
+// Returns false if an access to the bytes would raise SIGBUS, for example because of a bad sector.
+// Before Linux 5.14 there is no way to know.
+bool IsReadable(std::span<const std::byte> bytes) {
+#ifdef MADV_POPULATE_READ
+  const auto pages = PagesOf(bytes);
+  return ::madvise(pages.data(), pages.size(), MADV_POPULATE_READ) == 0 ||
+         (errno != EFAULT && errno != EHWPOISON);
+#else
+  return true;
+#endif
 }
 
 }  // namespace
@@ -48,6 +71,8 @@ ErrorCode IndexFile::ReadHeader(std::string_view kind, std::uint32_t version, Fi
                                 Diagnostics* diagnostics) const {
   const std::span<const std::byte> bytes = file_.bytes();
   if (bytes.size() < sizeof *header) return Damaged("it ends within its header", diagnostics);
+  if (!IsReadable(bytes.first(sizeof *header)))
+    return Damaged("its header cannot be read", diagnostics);
   std::memcpy(header, bytes.data(), sizeof *header);
   if (header->magic != kMagic) {
     return Damaged("it does not begin like a shard's file", diagnostics);
@@ -86,6 +111,7 @@ ErrorCode IndexFile::ReadTable(const FileHeader& header, Diagnostics* diagnostic
     return Damaged("its header is invalid", diagnostics);
   }
   const std::span<const std::byte> table = bytes.last(header.sections * sizeof(SectionEntry));
+  if (!IsReadable(table)) return Damaged("its section table cannot be read", diagnostics);
   if (header.table_checksum != Checksum(table)) {
     return Damaged("its section table is not what was written", diagnostics);
   }
@@ -120,10 +146,20 @@ std::optional<std::span<const std::byte>> IndexFile::Find(std::string_view name)
 }
 
 ErrorCode IndexFile::Check(Diagnostics* diagnostics) const {
+  RunningChecksum checksum;
   for (const Section& section : sections_) {
+    checksum.Reset();
+    for (std::size_t at = 0; at < section.bytes.size(); at += kPieceBytes) {
+      const auto piece =
+          section.bytes.subspan(at, std::min(kPieceBytes, section.bytes.size() - at));
+      if (!IsReadable(piece)) {
+        return Damaged(fmt::format("its section '{}' cannot be read", section.name), diagnostics);
+      }
+      checksum.Add(piece);
+    }
     const std::uint64_t end = section.bytes.data() + section.bytes.size() - file_.bytes().data();
     const auto padding = file_.bytes().subspan(end, NextSection(end) - end);
-    if (section.checksum != Checksum(section.bytes) ||
+    if (!IsReadable(padding) || section.checksum != checksum.value() ||
         std::any_of(padding.begin(), padding.end(), [](std::byte b) { return b != std::byte{}; })) {
       return Damaged(fmt::format("its section '{}' is not what was written", section.name),
                      diagnostics);
@@ -133,16 +169,12 @@ ErrorCode IndexFile::Check(Diagnostics* diagnostics) const {
 }
 
 void IndexFile::Advise(std::span<const std::byte> part, Access access) {
-  // From the start of a page on, as madvise asks for.
-  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const std::uintptr_t before = reinterpret_cast<std::uintptr_t>(part.data()) % page;
-  std::byte* const begin = const_cast<std::byte*>(part.data()) - before;
-  const std::size_t size = before + part.size();
+  const auto pages = PagesOf(part);
   // A call of MADV_WILLNEED reads no more than the device reads ahead, by default this.
   constexpr std::size_t kReadAhead = std::size_t{128} << 10;
-  const std::size_t step = access == Access::kWillNeed ? kReadAhead : size;
-  for (std::size_t at = 0; at < size; at += step)
-    (void)::madvise(begin + at, std::min(step, size - at), AdviceFor(access));
+  const std::size_t step = access == Access::kWillNeed ? kReadAhead : pages.size();
+  for (std::size_t at = 0; at < pages.size(); at += step)
+    (void)::madvise(pages.data() + at, std::min(step, pages.size() - at), AdviceFor(access));
 }
 
 }  // namespace stout::blowfish

@@ -37,9 +37,10 @@ enum class Access {
 /// Sections begin at multiples of 64 bytes, kBitPadding readable bytes follow each.
 ///
 /// Owner: movable; sections stay in place, and are gone with it.   Threads: as a const value.
-/// Errors: kCorrupt for a file that was cut, lengthened or altered, or that this library did not
-///   write; kBadUrl for another kind or a newer version; FailedCall's. The diagnostics name the
-///   file and the remedy.   Danger: SIGBUS, see MappedFile.
+/// Errors: kCorrupt for a file that was cut, lengthened or altered, that the disk cannot read, or
+///   that this library did not write; kBadUrl for another kind or a newer version; FailedCall's.
+///   The diagnostics name the file and the remedy.   Danger: SIGBUS, see MappedFile. Open() and
+///   Check() raise none since Linux 5.14, so that a bad sector does not end a start.
 class IndexFile {
  public:
   struct Section {

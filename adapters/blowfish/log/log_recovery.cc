@@ -91,6 +91,12 @@ class Recovery {
   ErrorCode Refused(std::string_view name, const ErrorCode& error) {
     return Fail(Errc::kTransient, name, error.message());
   }
+  // A bad sector concerns this shard alone, as a wrong checksum does.
+  ErrorCode Unread(std::string_view name, const ErrorCode& error) {
+    if (error != boost::system::errc::io_error) return Refused(name, error);
+    return Fail(Errc::kCorrupt, name,
+                fmt::format("cannot be read: {}; restore a copy of the shard", error.message()));
+  }
   ErrorCode Fail(Errc errc, std::string_view name, std::string_view why) {
     if (diagnostics_) {
       diagnostics_->message = fmt::format("{}/{}: {}", directory_.path(), name, why);
@@ -109,7 +115,7 @@ class Recovery {
 
 Result<RecoveredLog> Recovery::Run() {
   Result<Sequences> sequences = ListSequences(directory_);
-  if (!sequences) return Refused("", sequences.error());
+  if (!sequences) return Unread("", sequences.error());
   sequences_ = *std::move(sequences);
   for (const auto* const of : {&sequences_.files, &sequences_.marks}) {
     if (!of->empty()) log_.last_sequence = std::max(log_.last_sequence, of->back());
@@ -178,7 +184,7 @@ Result<std::uint64_t> Recovery::MarkedEnd(const LogHeader& header) {
     return kOpenEnd;
   const std::string name = LogMarkName(header.sequence);
   const Result<std::string> mark = directory_.Read(name, kLogHeaderBytes);
-  if (!mark) return Refused(name, mark.error());
+  if (!mark) return Unread(name, mark.error());
   const std::optional<LogHeader> next = DecodeHeader(*mark);
   const bool closed = next && next->shard == shard_ && next->nonce == header.nonce &&
                       next->previous.sequence == header.sequence;
@@ -188,7 +194,7 @@ Result<std::uint64_t> Recovery::MarkedEnd(const LogHeader& header) {
 Result<std::optional<LogHeader>> Recovery::ReadHeader(std::uint64_t sequence) {
   const std::string name = LogFileName(sequence);
   const Result<std::string> file = directory_.Read(name, kLogHeaderBytes + 1);
-  if (!file) return Refused(name, file.error());
+  if (!file) return Unread(name, file.error());
   const std::optional<LogHeader> header = DecodeHeader(*file);
   if (!header) {
     if (file->size() <= kLogHeaderBytes) return header;  // By F1.
@@ -207,7 +213,7 @@ Result<std::optional<LogHeader>> Recovery::ReadHeader(std::uint64_t sequence) {
 ErrorCode Recovery::ReplayFile(const ChainLink& link) {
   const std::string name = LogFileName(link.header.sequence);
   const Result<std::string> file = directory_.Read(name, link.end);
-  if (!file) return Refused(name, file.error());
+  if (!file) return Unread(name, file.error());
   LogReader reader(link.header, *file);
   std::uint64_t offset = reader.offset();
   while (const std::optional<std::string_view> payload = reader.Next()) {

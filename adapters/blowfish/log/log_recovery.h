@@ -38,9 +38,10 @@ struct RecoveredLog {
 /// file: its writer may have died before the sync, or after a failed sync, of which the system
 /// remembers nothing. Therefore that end is written once more, with the same bytes, and synced.
 ///
-/// Errors: kCorrupt if it is damaged, or not the log of this shard. The diagnostics name file and
-///   offset, and part of the operations may have been handed over. kTransient if the disk cannot be
-///   read or written; the diagnostics give the cause.
+/// Errors: kCorrupt if it is damaged, if a part cannot be read (EIO), or if it is not the log of
+///   this shard. The diagnostics name file and offset, and part of the operations may have been
+///   handed over. Otherwise kTransient if the disk cannot be read or written; the diagnostics give
+///   the cause.
 /// Cost: one pass over the files; memory for the largest.
 [[nodiscard]] Result<RecoveredLog> RecoverLog(LogDirectory& directory, std::uint64_t shard,
                                               std::uint64_t first_sequence,
