@@ -475,6 +475,19 @@ TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") 
   CheckReads(opened.shard(), model);
 }
 
+TEST_CASE("what is being sorted counts twice, because the sort copies it", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.options.compaction.merge_bytes = 1 << 30;
+  opened.Open();
+  REQUIRE(opened.Put("large", 1, std::string(140'000, 'v')) == WriteResult());
+  opened.PollUntil([&] { return opened.shard().stats().freezes == 1; });
+  CHECK(opened.Put("small", 1, "v") == WriteResult{Errc::kTransient, {}});
+  CHECK(opened.shard().WillHaveRoom(1, false));
+  opened.Rest();
+  CHECK(opened.Put("small", 1, "v") == WriteResult());
+}
+
 TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
   OpenedShard opened{Schema()};
   REQUIRE(opened.Put("key1", 1, "value") == WriteResult());

@@ -263,7 +263,8 @@ bool Shard::WillHaveRoom(std::size_t bytes, bool deletes_only) const {
 }
 
 std::uint64_t Shard::UnmergedBytes() const {
-  const std::uint64_t frozen = frozen_ ? frozen_->table->bytes() : 0;
+  // A sort makes a copy of it.
+  const std::uint64_t frozen = frozen_ ? 2 * frozen_->table->bytes() : 0;
   return log_->table().bytes() + frozen + suffix_bytes_;
 }
 
