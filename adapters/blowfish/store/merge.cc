@@ -41,6 +41,8 @@ class SuffixSource final : public Source {
 /// the merge at once.
 constexpr std::uint32_t kMostTogether = 1024;
 constexpr std::uint64_t kBytesTogether = std::uint64_t{1} << 20;
+/// Larger buffers are not kept for the next values: all kept ones together have these bytes.
+constexpr std::uint64_t kKeptBytes = kBytesTogether / kMostTogether;
 
 // Values of an index are read many at a time, which is ten times as fast. Values of blocks are read
 // one by one, because the reader keeps the block at hand.
@@ -83,7 +85,10 @@ class SuccinctSource final : public Source {
     std::vector<std::uint32_t> records(end - record);
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());
-    for (std::string& value : values_) value.clear();  // With a wrong Psi, some may not be read.
+    for (std::string& value : values_) {
+      value.clear();  // With a wrong Psi, some may not be read.
+      if (value.capacity() > kKeptBytes) value = std::string();
+    }
     const auto keep = [&](std::size_t i, std::string_view value) { values_[i] = value; };
     if (text) {
       text->ReadAll(records, keep);
