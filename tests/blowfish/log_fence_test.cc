@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "log_store_fixture.h"
 #include "tests/support/catch.h"
@@ -23,6 +24,26 @@ TEST_CASE("a fence of one scope too many is refused, and those before it can be 
     CHECK(f.Fence("a", 2 + life) == Errc::kOk);
     f.Open();
   }
+}
+
+TEST_CASE("fences under way count, too", "[log]") {
+  Fixture f;
+  f.options.max_fence_bytes = 3 * MaxOperationBytes(1, 0);
+  f.Open();
+  std::vector<ErrorCode> errors;
+  const auto fence = [&](const char* scope) {
+    f.store->Fence(scope, 1, [&](ErrorCode error) { errors.push_back(error); });
+  };
+  for (const char* scope : {"a", "b", "c"}) fence(scope);
+  CHECK(errors.empty());
+  fence("d");
+  CHECK(errors == std::vector<ErrorCode>{Errc::kTransient});
+  f.disk.errors = {.create = ENOSPC, .write = ENOSPC};
+  f.Commit();
+  f.disk.errors = {};
+  CHECK(errors.size() == 4);
+  for (const char* scope : {"d", "e", "f"}) CHECK(f.Fence(scope, 1) == Errc::kOk);
+  CHECK(f.Fence("g", 1) == Errc::kRefused);
 }
 
 TEST_CASE("a fence of a scope that is too long is refused", "[log]") {

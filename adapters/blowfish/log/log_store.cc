@@ -278,7 +278,8 @@ void LogStore::NewEpoch(Store::EpochHandler handler) {
 
 void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler) {
   const std::size_t bytes = MaxOperationBytes(scope.size(), 0);
-  const bool fits = fences_.contains(scope) || fence_bytes_ + bytes <= options_.max_fence_bytes;
+  const std::size_t added = fences_.contains(scope) ? 0 : bytes;
+  const bool fits = added == 0 || fence_bytes_ + added <= options_.max_fence_bytes;
   if (scope.size() > kMaxScopeBytes || !fits) return handler(Errc::kRefused);
   if (const auto fence = fences_.find(scope); fence != fences_.end()) {
     if (fence->second > epoch) return handler(Errc::kFenced);
@@ -286,10 +287,17 @@ void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handle
   }
   const auto pending = pending_fences_.find(scope);
   const bool newer = pending != pending_fences_.end() && pending->second.epoch > epoch;
-  if (newer || !HasRoom(bytes)) return handler(Errc::kTransient);
+  // Those under way may fail, or be of the same scope.
+  const bool may_fit =
+      added == 0 || fence_bytes_ + pending_fence_bytes_ + added <= options_.max_fence_bytes;
+  if (newer || !may_fit || !HasRoom(bytes)) return handler(Errc::kTransient);
   max_epoch_ = std::max(max_epoch_, epoch);
   Submit({.kind = Operation::Kind::kFence, .key = scope, .stamp = {epoch, 0}},
-         [handler = std::move(handler)](Errc errc) mutable { handler(errc); });
+         [this, bytes, handler = std::move(handler)](Errc errc) mutable {
+           pending_fence_bytes_ -= bytes;
+           handler(errc);
+         });
+  pending_fence_bytes_ += bytes;
 }
 
 void LogStore::Freeze(FreezeHandler handler) {

@@ -120,7 +120,8 @@ class LogStore {
 
   /// See stout::Store. A fence is answered kTransient while a newer one of its scope is under way.
   /// So are writes that a fence under way would shut out. A fence is kRefused if its scope is
-  /// longer than kMaxScopeBytes, or at max_fence_bytes.
+  /// longer than kMaxScopeBytes, or at max_fence_bytes; kTransient if those under way may reach
+  /// max_fence_bytes.
   void NewEpoch(Store::EpochHandler handler);
   void Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handler);
 
@@ -247,6 +248,7 @@ class LogStore {
   std::unordered_map<Scope, Epoch> fences_;                 // Durable.
   std::unordered_map<Scope, PendingFence> pending_fences_;  // The newest under way.
   std::size_t fence_bytes_ = 0;                             // Log bytes of fences_.
+  std::size_t pending_fence_bytes_ = 0;                     // Those of fences under way.
   Epoch max_epoch_ = 0;  // Given out or seen, durable or not: skipping one does no harm.
   std::uint64_t log_bytes_ = 0;
   std::size_t waiting_bytes_ = 0;
