@@ -75,7 +75,8 @@ struct FrozenLog {
 ///
 /// After kUnknown a write may come back with the next start, unless any later write, epoch or fence
 /// was acknowledged in between: that needs a log that ends before it (LogAppender). So a fence that
-/// was answered kOk also settles the open writes.
+/// was answered kOk also settles the open writes, unless its scope had the same epoch already: then
+/// nothing is written.
 ///
 /// Freeze() hands the table to a compaction. Then the caller takes these steps, in this order:
 /// 1. It goes on asking the frozen table in queries and for older_stamp.
