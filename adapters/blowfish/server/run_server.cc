@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
@@ -86,6 +87,24 @@ int TellFailed(const Diagnostics& why) {
   return EXIT_FAILURE;
 }
 
+// The directory that has a name. A rename gives the name to another one.
+using Inode = std::optional<std::pair<dev_t, ino_t>>;
+Inode InodeOf(const std::string& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return std::pair(status.st_dev, status.st_ino);
+}
+
+// A reshard marks the directory while it has the shards open, and renames it after it has closed
+// them, so a server can open them in between. If this server has them open, there is no mark, and
+// the name has not moved, then no reshard will rename the directory.
+ErrorCode CheckNotExchanged(const std::string& directory, const Inode& before, Diagnostics* why) {
+  if (const auto failed = CheckNotResharding(directory, why)) return failed;
+  if (!before || InodeOf(directory) == before) return {};
+  why->message = fmt::format("{}: a reshard has replaced it meanwhile; start again", directory);
+  return Errc::kTransient;
+}
+
 int Run(ProgramOptions options) {
   program::RaiseDescriptorLimit(options.server.connections.max_clients, "--max-clients");
   const std::size_t merges =
@@ -110,8 +129,9 @@ int Run(ProgramOptions options) {
                            .merges = merges,
                            .freeze_bytes = options.freeze_bytes,
                            .merge_bytes = options.merge_bytes};
+  const Inode before = InodeOf(options.directory);
   auto shards = OpenShards(options.directory, options.shards, options.shard, memory, &why);
-  if (!shards) return TellFailed(why);
+  if (!shards || CheckNotExchanged(options.directory, before, &why)) return TellFailed(why);
   if (options.copy && AcceptCopy(*options.copy, *shards, &why)) return TellFailed(why);
   copy_lock.reset();
   RemoveCopyDirectories(options.directory);
