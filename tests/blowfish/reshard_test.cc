@@ -334,5 +334,19 @@ TEST_CASE("a reshard is refused if there is nothing to do, or something in its w
   }
 }
 
+TEST_CASE("a directory that cannot be renamed is refused before it is copied", "[reshard]") {
+  Diagnostics why;
+  const auto reshard = [&](const std::string& directory) {
+    return Reshard(
+        {.directory = directory, .shards = 2, .memory = {}, .merge_slots = {}},
+        [](auto&) { return true; }, &why);
+  };
+  CHECK(reshard("/proc") == Errc::kBadUrl);
+  CHECK(why.message.find("/proc: is a mount point") == 0);
+  const Sharded sharded(1, 1, 10);
+  CHECK(reshard(sharded.path() + "/.") == Errc::kBadUrl);
+  CHECK(why.message.find("give its path with its name") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

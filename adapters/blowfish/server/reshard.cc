@@ -1,6 +1,7 @@
 #include "blowfish/server/reshard.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -201,6 +202,26 @@ ErrorCode Rename(const std::string& from, const std::string& to, Diagnostics* di
   return SyncNames(above, diagnostics);
 }
 
+// The last steps rename the directory, which a mount point or "." does not allow.
+ErrorCode CheckCanBeRenamed(const std::string& directory, Diagnostics* diagnostics) {
+  const fs::path path = fs::absolute(directory);
+  if (path.filename() == "." || path.filename() == "..") {
+    return Fail(Errc::kBadUrl,
+                fmt::format("{}: cannot be renamed; give its path with its name", directory),
+                diagnostics);
+  }
+  struct stat status = {};
+  struct stat above = {};
+  const bool known =
+      ::lstat(path.c_str(), &status) == 0 && ::stat(path.parent_path().c_str(), &above) == 0;
+  if (!known || status.st_dev == above.st_dev) return {};
+  return Fail(Errc::kBadUrl,
+              fmt::format("{}: is a mount point, which cannot be renamed; move its files into a "
+                          "new directory below it, and give that one",
+                          directory),
+              diagnostics);
+}
+
 // From before the copy begins until it ends. So a copy without the mark may lack later writes.
 ErrorCode KeepServersOff(const Paths& paths, Diagnostics* diagnostics) {
   if (!Exists(paths.mark) && Exists(paths.to)) {
@@ -309,6 +330,7 @@ ErrorCode Reshard(const ReshardOptions& options,
     return Fail(Errc::kBadUrl, fmt::format("{}: there is no such directory", paths.from),
                 diagnostics);
   }
+  if (const auto failed = CheckCanBeRenamed(paths.from, diagnostics)) return failed;
   if (const auto failed = CheckNotCopying(paths.from, diagnostics)) return failed;
   if (!HasShards(paths.from)) {
     return Fail(Errc::kBadUrl,
