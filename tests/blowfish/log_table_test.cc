@@ -26,6 +26,25 @@ void Delete(LogTable& table, std::string_view key, Version version) {
                .deleted_at_ms = 1000 + version});
 }
 
+// The records that match, as a search of a shard finds them.
+std::vector<Record> Search(const LogTable& table, const LogQuery& query) {
+  std::vector<Record> records;
+  const auto see = [&](std::size_t entry) {
+    if (table.Matches(table.At(entry), query)) records.push_back(table.At(entry).record);
+    return true;
+  };
+  if (query.kind == LogQuery::Kind::kEqual) {
+    table.ForEachListed(query, see);
+  } else {
+    for (std::size_t entry = 0; entry < table.size(); ++entry) see(entry);
+  }
+  return records;
+}
+
+std::size_t Count(const LogTable& table, const LogQuery& query) {
+  return Search(table, query).size();
+}
+
 TEST_CASE("a table tells a value, a tombstone and nothing apart", "[log]") {
   LogTable table(ThreeAttributes());
   Put(table, "ann", 1, "Ann|rome");
@@ -42,7 +61,6 @@ TEST_CASE("a table tells a value, a tombstone and nothing apart", "[log]") {
   CHECK_FALSE(table.Find("eve")->deleted);
   CHECK(table.Find("joe") == nullptr);
   CHECK(table.size() == 3);
-  CHECK(table.tombstones() == 1);
 }
 
 TEST_CASE("an older state changes nothing, nor does the same one again", "[log]") {
@@ -52,7 +70,7 @@ TEST_CASE("an older state changes nothing, nor does the same one again", "[log]"
   Put(table, "ann", 2, "Ann|bern");
   Delete(table, "ann", 1);
   CHECK(table.Find("ann")->record.value == "Ann|rome");
-  CHECK(table.Count({LogQuery::Kind::kEqual, 1, "oslo"}) == 0);
+  CHECK(Count(table, {LogQuery::Kind::kEqual, 1, "oslo"}) == 0);
   table.Apply({.key = "zero", .value = "a stamp of zero is one, too"});
   CHECK_FALSE(table.Find("zero")->deleted);
 }
@@ -64,16 +82,14 @@ TEST_CASE("an attribute is matched whole, and where the value has it", "[log]") 
   Put(table, "c", 1, "oslo|");
   Put(table, "d", 1, "oslo");
   using Kind = LogQuery::Kind;
-  CHECK(table.Count({Kind::kEqual, 1, "rome"}) == 1);
-  CHECK(table.Count({Kind::kEqual, 1, "rom"}) == 0);
-  CHECK(table.Count({Kind::kEqual, 1, ""}) == 1);
-  CHECK(table.Count({Kind::kPrefix, 1, ""}) == 3);
-  CHECK(table.Count({Kind::kPrefix, 0, "os"}) == 3);
-  CHECK(table.Count({Kind::kContains, 0, "oslo|"}) == 3);
-  CHECK(table.Count({Kind::kEqual, 3, "rome"}) == 0);
-  CHECK(table.Count({Kind::kPrefix, 3, ""}) == 0);
-  CHECK(table.Search({Kind::kPrefix, 0, ""}, 2).size() == 2);
-  CHECK(table.Search({Kind::kEqual, 0, "oslo"}, 0).empty());
+  CHECK(Count(table, {Kind::kEqual, 1, "rome"}) == 1);
+  CHECK(Count(table, {Kind::kEqual, 1, "rom"}) == 0);
+  CHECK(Count(table, {Kind::kEqual, 1, ""}) == 1);
+  CHECK(Count(table, {Kind::kPrefix, 1, ""}) == 3);
+  CHECK(Count(table, {Kind::kPrefix, 0, "os"}) == 3);
+  CHECK(Count(table, {Kind::kContains, 0, "oslo|"}) == 3);
+  CHECK(Count(table, {Kind::kEqual, 3, "rome"}) == 0);
+  CHECK(Count(table, {Kind::kPrefix, 3, ""}) == 0);
 }
 
 // A table and a std::map through the same operations.
@@ -117,7 +133,7 @@ struct Models {
   }
   std::vector<std::pair<std::string, Stamp>> Ask(const LogQuery& query) const {
     std::vector<std::pair<std::string, Stamp>> matches;
-    for (const Record& record : table.Search(query)) {
+    for (const Record& record : Search(table, query)) {
       matches.emplace_back(record.key, record.stamp);
     }
     std::sort(matches.begin(), matches.end());
@@ -147,15 +163,11 @@ TEST_CASE("a table answers as a map does", "[log]") {
          {LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix, LogQuery::Kind::kContains}) {
       for (std::size_t attribute = 0; attribute < 3; ++attribute) {
         const LogQuery query{kind, attribute, text};
-        const auto expected = models.Expect(query);
-        REQUIRE(models.Ask(query) == expected);
-        REQUIRE(models.table.Count(query) == expected.size());
-        REQUIRE(models.table.Search(query, 2).size() == std::min<std::size_t>(2, expected.size()));
+        REQUIRE(models.Ask(query) == models.Expect(query));
       }
     }
   }
   std::vector<std::string> in_order;
-  std::size_t tombstones = 0;
   for (const LogEntry* entry : models.table.InKeyOrder()) {
     const std::string key(entry->record.key);
     in_order.push_back(key);
@@ -164,11 +176,9 @@ TEST_CASE("a table answers as a map does", "[log]") {
     CHECK(entry->record.stamp == state.stamp);
     CHECK(entry->deleted == !state.value);
     CHECK(entry->record.value == state.value.value_or(""));
-    tombstones += entry->deleted;
   }
   CHECK(std::is_sorted(in_order.begin(), in_order.end()));
   CHECK(in_order.size() == models.model.size());
-  CHECK(models.table.tombstones() == tombstones);
 }
 
 TEST_CASE("views stay valid and in place while the table grows, and memory is counted", "[log]") {

@@ -22,20 +22,12 @@ void LogTable::Apply(const Operation& operation) {
   const auto found = keys_.find(operation.key);
   if (found != keys_.end() && entries_[found->second].record.stamp >= operation.stamp) return;
   LogEntry& entry = found != keys_.end() ? entries_[found->second] : Add(operation.key);
-  if (entry.deleted) {
-    --tombstones_;
-  } else {
-    UnlinkRecord(entry);
-  }
+  if (!entry.deleted) UnlinkRecord(entry);
   entry.record.stamp = operation.stamp;
   entry.record.value = arena_.Copy(operation.value);
   entry.deleted = operation.kind == Operation::Kind::kDelete;
   entry.deleted_at_ms = operation.deleted_at_ms;
-  if (entry.deleted) {
-    ++tombstones_;
-  } else {
-    LinkRecord(entry);
-  }
+  if (!entry.deleted) LinkRecord(entry);
 }
 
 // Without a state yet, which is to say, as a tombstone.
@@ -43,7 +35,6 @@ LogEntry& LogTable::Add(KeyView key) {
   LogEntry& entry = entries_.emplace_back();
   entry.record.key = arena_.Copy(key);
   entry.deleted = true;
-  ++tombstones_;
   links_.resize(links_.size() + schema_.size());
   assert(links_.size() < kNone);
   keys_.emplace(entry.record.key, static_cast<std::uint32_t>(entries_.size() - 1));
@@ -107,40 +98,6 @@ LogTable::LinkId LogTable::FirstListed(const LogQuery& query) const {
   if (query.attribute >= schema_.size()) return kNone;
   const auto list = lists_.find(Fingerprint(query.attribute, query.text));
   return list == lists_.end() ? kNone : list->second;
-}
-
-template <typename Visit>
-void LogTable::ForEachMatch(const LogQuery& query, Visit visit) const {
-  const bool whole = query.kind == LogQuery::Kind::kContains;
-  if (!whole && query.attribute >= schema_.size()) return;
-  if (query.kind != LogQuery::Kind::kEqual) {
-    for (const LogEntry& entry : entries_) {
-      if (Matches(entry, query) && !visit(entry.record)) return;
-    }
-    return;
-  }
-  ForEachListed(query, [&](std::size_t entry) {
-    return !Matches(entries_[entry], query) || visit(entries_[entry].record);
-  });
-}
-
-std::vector<Record> LogTable::Search(const LogQuery& query, std::size_t limit) const {
-  std::vector<Record> records;
-  if (limit == 0) return records;
-  ForEachMatch(query, [&](const Record& record) {
-    records.push_back(record);
-    return records.size() < limit;
-  });
-  return records;
-}
-
-std::size_t LogTable::Count(const LogQuery& query) const {
-  std::size_t count = 0;
-  ForEachMatch(query, [&](const Record&) {
-    ++count;
-    return true;
-  });
-  return count;
 }
 
 std::vector<const LogEntry*> LogTable::InKeyOrder() const {

@@ -52,7 +52,6 @@ struct LogQuery {
 /// Threads: one writes while none reads; any number read a table that no longer changes.
 class LogTable {
  public:
-  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
   /// At least this much memory is in use before the links run out of numbers.
   static constexpr std::size_t kMaxBytes = std::size_t{32} << 30;
 
@@ -63,11 +62,6 @@ class LogTable {
 
   /// Returns the table's entry of a key. Null: ask the older stores. Valid until Apply().
   [[nodiscard]] const LogEntry* Find(KeyView key) const;
-
-  /// The records that match, at most `limit`, in no order.
-  [[nodiscard]] std::vector<Record> Search(const LogQuery& query,
-                                           std::size_t limit = kUnlimited) const;
-  [[nodiscard]] std::size_t Count(const LogQuery& query) const;
 
   [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
 
@@ -84,7 +78,6 @@ class LogTable {
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   /// The entries in the order in which their keys first came: entry < size(). Valid until Apply().
   [[nodiscard]] const LogEntry& At(std::size_t entry) const { return entries_[entry]; }
-  [[nodiscard]] std::size_t tombstones() const { return tombstones_; }
   /// Memory in use.
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] const Schema& schema() const { return schema_; }
@@ -107,14 +100,9 @@ class LogTable {
   // The first of the links that may be equal.
   [[nodiscard]] LinkId FirstListed(const LogQuery& query) const;
 
-  // Calls visit(record) for each match while it answers true.
-  template <typename Visit>
-  void ForEachMatch(const LogQuery& query, Visit visit) const;
-
   Schema schema_;
   LogArena arena_;
   std::vector<LogEntry> entries_;
-  std::size_t tombstones_ = 0;
   boost::unordered_flat_map<KeyView, std::uint32_t, BytesHash> keys_;  // Into entries_.
   std::vector<Link> links_;
   boost::unordered_flat_map<std::uint64_t, LinkId, HashItself>
