@@ -156,17 +156,13 @@ class Sources {
     return least;
   }
 
-  // Goes on to the next key. Returns how many stores had this one.
-  std::uint64_t Pass(KeyView least) {
+  // Goes on to the next key.
+  void Pass(KeyView least) {
     key_ = least;  // The view goes with the first that moves on.
-    std::uint64_t had = 0;
     for (const auto& source : sources_) {
       const LogEntry* const entry = source->entry();
-      if (!entry || entry->record.key != key_) continue;
-      source->Advance();
-      ++had;
+      if (entry && entry->record.key == key_) source->Advance();
     }
-    return had;
   }
 
  private:
@@ -181,11 +177,10 @@ bool IsInFile(KeyView key, std::span<const std::shared_ptr<const SuccinctStore>>
 
 }  // namespace
 
-Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
-                          const std::function<std::string()>& next_path,
-                          const MergeOptions& options, Diagnostics* diagnostics) {
+ErrorCode Merge(const MergeInput& input, const Schema& schema,
+                const std::function<std::string()>& next_path, const MergeOptions& options,
+                Diagnostics* diagnostics) {
   Sources sources(input);
-  MergeReport report;
   const LogEntry* least = sources.Least();
   while (least) {
     SuccinctStoreWriter writer(schema, options.max_file_bytes, options.encoding);
@@ -194,22 +189,18 @@ Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
       const bool expired = least->deleted && least->deleted_at_ms < options.forget_before_ms &&
                            !IsInFile(record.key, input.older);
       if (!expired && !writer.HasRoomFor(record)) break;
-      if (expired) {
-        ++report.expired;
-      } else if (least->deleted) {
+      if (!expired && least->deleted) {
         writer.AppendTombstone(record.key, {record.stamp, least->deleted_at_ms});
-        ++report.tombstones;
-      } else {
+      } else if (!expired) {
         writer.Append(record);
-        ++report.records;
       }
-      report.replaced += sources.Pass(record.key) - 1;
+      sources.Pass(record.key);
     }
     if (writer.empty() && !options.stop.stop_requested()) continue;
     const std::string path = next_path();
     if (const auto failed = writer.Finish(path, diagnostics, options.stop)) return failed;
   }
-  return report;
+  return {};
 }
 
 }  // namespace stout::blowfish

@@ -15,14 +15,6 @@
 
 namespace stout::blowfish {
 
-/// The output of a merge, and the records that it drops.
-struct MergeReport {
-  std::uint64_t records = 0;     ///< Written.
-  std::uint64_t replaced = 0;    ///< records of older stores, because a newer one has the key
-  std::uint64_t tombstones = 0;  ///< Written.
-  std::uint64_t expired = 0;     ///< Tombstones older than their life.
-};
-
 struct FileToMerge {
   std::shared_ptr<const SuccinctStore> store;
   HiddenRecords hidden;  ///< Records that are left out. Default: none.
@@ -61,9 +53,8 @@ struct MergeOptions {
 ///   merge reads no layers.
 /// Errors: SuccinctStoreWriter's. kTransient, too, if it was asked to stop. The last file does not
 ///   exist then, unless an older one had its name.
-[[nodiscard]] Result<MergeReport> Merge(const MergeInput& input, const Schema& schema,
-                                        const std::function<std::string()>& next_path,
-                                        const MergeOptions& options,
-                                        Diagnostics* diagnostics = nullptr);
+[[nodiscard]] ErrorCode Merge(const MergeInput& input, const Schema& schema,
+                              const std::function<std::string()>& next_path,
+                              const MergeOptions& options, Diagnostics* diagnostics = nullptr);
 
 }  // namespace stout::blowfish

@@ -128,11 +128,8 @@ Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnost
     };
     return Merge(from, schema, next_path, options, diagnostics);
   };
-  const auto report = merge(input, merged.files);
-  if (!report) return report.error();
-  merged.report = *report;
-  const auto swept = merge(sweep, merged.swept);
-  if (!swept) return swept.error();
+  if (const auto failed = merge(input, merged.files)) return failed;
+  if (const auto failed = merge(sweep, merged.swept)) return failed;
   for (std::vector<MergedFile>* const files : {&merged.files, &merged.swept}) {
     if (const auto failed = Open(*files, stop, diagnostics)) return failed;
   }

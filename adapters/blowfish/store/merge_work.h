@@ -26,7 +26,6 @@ struct Merged {
   /// In the order of their keys, of which those of one list share none.
   std::vector<MergedFile> files;
   std::vector<MergedFile> swept;
-  MergeReport report;  ///< of `files`
 };
 
 /// Returns the memory that a merge takes, about: one byte per byte of values, 72 per record, and 12

@@ -86,7 +86,6 @@ struct ShardStats {
   std::uint64_t failed_compactions = 0;  ///< They are tried again.
   std::uint64_t failed_log_writes = 0;   ///< See LogWriter::Failures.
   std::string last_failure;              ///< the newest of both
-  MergeReport last_merge;
 };
 
 /// The keys that a shard has, in three kinds of stores:
@@ -342,7 +341,6 @@ class Shard {
   // `merged_seen_` entries that the log's table had when hiding began, and by all later ones.
   SuccinctStores merged_;
   SuccinctStores swept_;
-  MergeReport merge_report_;
   std::size_t merged_seen_ = 0;
   std::size_t merged_after_ = 0;
   // Stores that the last merge has made useless, for the background to free.

@@ -202,7 +202,6 @@ void Shard::End(Finished finished) {
       swept_ = SuccinctStores();
       for (MergedFile& file : finished.merged.files) merged_.Add(std::move(file));
       for (MergedFile& file : finished.merged.swept) swept_.Add(std::move(file));
-      merge_report_ = finished.merged.report;
       break;
     default:
       break;
@@ -234,7 +233,6 @@ void Shard::GoOver() {
   const LayerNumbers layers = layer_numbers();
   StopFilling();  // It may fill for the old files.
   manifest_ = MergedManifest();
-  stats_.last_merge = merge_report_;
   ++stats_.merges;
   old_files_ = files_.Replace(merging_, std::exchange(merged_, {}));
   // In this order: those stand before these.
