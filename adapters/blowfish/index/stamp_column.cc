@@ -19,7 +19,6 @@ int PlaceWidth(std::uint64_t epochs) { return epochs == 0 ? 0 : BitWidth(epochs 
 Result<StampColumn> StampColumn::Open(std::span<const std::byte> bytes) {
   if (bytes.size() < kColumnHeaderBytes) return Errc::kCorrupt;
   StampColumn column;
-  column.bytes_ = bytes.size();
   column.size_ = LoadWord(bytes.data());
   column.epochs_ = LoadWord(bytes.data() + 8);
   const std::uint64_t width = LoadWord(bytes.data() + 16);

@@ -40,10 +40,7 @@ class StampColumn {
   /// record < size().
   [[nodiscard]] Stamp operator[](std::uint64_t record) const;
 
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-
  private:
-  std::uint64_t bytes_ = 0;
   std::uint64_t size_ = 0;
   std::uint64_t epochs_ = 0;
   const std::byte* table_ = nullptr;  // table of the epochs

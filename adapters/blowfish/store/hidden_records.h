@@ -38,7 +38,6 @@ class HiddenRecords {
     return static_cast<std::uint32_t>(64 * at) + static_cast<std::uint32_t>(std::countr_zero(word));
   }
   [[nodiscard]] std::uint32_t count() const { return count_; }
-  [[nodiscard]] std::size_t bytes() const { return words_.capacity() * sizeof words_[0]; }
 
  private:
   std::uint32_t records_ = 0;
