@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "blowfish/file/unique_fd.h"
+
 namespace stout::blowfish {
 namespace {
 
@@ -24,24 +26,9 @@ auto Uninterrupted(Call call) {
   return result;
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 class PosixFile : public LogFile {
  public:
-  PosixFile(Descriptor fd, bool created) : fd_(std::move(fd)), resized_(created) {}
+  PosixFile(UniqueFd fd, bool created) : fd_(std::move(fd)), resized_(created) {}
 
   Result<std::size_t> Write(std::uint64_t offset, std::string_view bytes) override {
     const ssize_t written = Uninterrupted([&] {
@@ -70,13 +57,13 @@ class PosixFile : public LogFile {
   }
 
  private:
-  Descriptor fd_;
+  UniqueFd fd_;
   bool resized_;  // Since the last sync.
 };
 
 class PosixDirectory : public LogDirectory {
  public:
-  PosixDirectory(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  PosixDirectory(std::string path, UniqueFd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
   const std::string& path() const override { return path_; }
 
@@ -92,7 +79,7 @@ class PosixDirectory : public LogDirectory {
   }
 
   Result<std::string> Read(const std::string& name, std::uint64_t limit) override {
-    const Descriptor file(OpenAt(name, O_RDONLY));
+    const UniqueFd file(OpenAt(name, O_RDONLY));
     struct stat status = {};
     if (file.get() < 0 || ::fstat(file.get(), &status) < 0) return SystemError();
     std::string bytes(std::min<std::uint64_t>(limit, status.st_size), '\0');
@@ -133,13 +120,13 @@ class PosixDirectory : public LogDirectory {
         [&] { return ::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC, 0666); });
   }
   Result<std::unique_ptr<LogFile>> OpenForWriting(const std::string& name, int flags) {
-    Descriptor file(OpenAt(name, O_WRONLY | flags));
+    UniqueFd file(OpenAt(name, O_WRONLY | flags));
     if (file.get() < 0) return SystemError();
     return std::unique_ptr<LogFile>(std::make_unique<PosixFile>(std::move(file), flags != 0));
   }
 
   const std::string path_;
-  const Descriptor fd_;  // Also holds the lock.
+  const UniqueFd fd_;  // Also holds the lock.
 };
 
 ErrorCode MakeWithThoseAbove(const std::filesystem::path& path) {
@@ -148,7 +135,7 @@ ErrorCode MakeWithThoseAbove(const std::filesystem::path& path) {
   const std::filesystem::path above = path.parent_path();
   if (const ErrorCode failed = MakeWithThoseAbove(above)) return failed;
   if (::mkdir(path.c_str(), 0777) < 0 && errno != EEXIST) return SystemError();
-  const Descriptor folder(
+  const UniqueFd folder(
       ::open(above.empty() ? "." : above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || ::fsync(folder.get()) < 0) return SystemError();
   return {};
@@ -180,7 +167,7 @@ Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(const std::string& path,
   if (const ErrorCode error = MakeDurably(path)) {
     return refused(fmt::format("cannot make the folder: {}", error.message()));
   }
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0) return refused(SystemError().message());
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) < 0) {
     return refused(errno == EWOULDBLOCK ? "in use: a shard has this folder open already"
