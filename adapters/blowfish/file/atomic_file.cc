@@ -23,12 +23,12 @@ std::string DirectoryOf(const std::string& path) {
   return directory.empty() ? "." : directory;
 }
 
-bool Sync(const std::string& directory) {
-  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}  // namespace
+
+bool SyncDirectory(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return fd && ::fsync(fd.get()) == 0;
 }
-
-}  // namespace
 
 Result<AtomicFile> AtomicFile::Create(std::string path, Diagnostics* diagnostics) {
   if (IsDirectory(path)) return FailedCall(path, "create", EISDIR, diagnostics);
@@ -61,7 +61,7 @@ ErrorCode AtomicFile::Publish(Diagnostics* diagnostics) {
     return FailedCall(path_, "create", errno, diagnostics);
   }
   temporary_.Keep();
-  if (!Sync(DirectoryOf(path_))) {
+  if (!SyncDirectory(DirectoryOf(path_))) {
     (void)FailedCall(path_, "make its name durable", errno, diagnostics);
     return Errc::kUnknown;
   }

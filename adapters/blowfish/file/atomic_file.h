@@ -17,6 +17,10 @@ namespace stout::blowfish {
 /// In the name of a file that is being written: NAME.tmp-XXXXXX.
 inline constexpr std::string_view kTemporaryMark = ".tmp-";
 
+/// Makes names that appeared or vanished in a directory durable. Returns false if the system cannot
+/// do that; errno has the reason.
+[[nodiscard]] bool SyncDirectory(const std::string& path);
+
 /// A file that appears under its name whole and durable, or not at all.
 ///
 /// It is written under a name of its own beside `path`. Any number of writers can therefore work on

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "blowfish/file/atomic_file.h"
 #include "blowfish/file/unique_fd.h"
 
 namespace stout::blowfish {
@@ -135,9 +136,7 @@ ErrorCode MakeWithThoseAbove(const std::filesystem::path& path) {
   const std::filesystem::path above = path.parent_path();
   if (const ErrorCode failed = MakeWithThoseAbove(above)) return failed;
   if (::mkdir(path.c_str(), 0777) < 0 && errno != EEXIST) return SystemError();
-  const UniqueFd folder(
-      ::open(above.empty() ? "." : above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || ::fsync(folder.get()) < 0) return SystemError();
+  if (!SyncDirectory(above.empty() ? "." : above.string())) return SystemError();
   return {};
 }
 

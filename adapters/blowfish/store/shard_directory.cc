@@ -1,8 +1,6 @@
 #include "blowfish/store/shard_directory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,7 +10,6 @@
 
 #include "blowfish/file/atomic_file.h"
 #include "blowfish/file/file_error.h"
-#include "blowfish/file/unique_fd.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
@@ -56,8 +53,7 @@ std::string RecordsName(std::uint64_t sequence, std::size_t number) {
 }
 
 ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
-  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (fd && ::fsync(fd.get()) == 0) return {};
+  if (SyncDirectory(directory)) return {};
   return FailedCall(directory, "make the names of its files durable", errno, diagnostics);
 }
 
