@@ -68,4 +68,12 @@ ErrorCode AtomicFile::Publish(Diagnostics* diagnostics) {
   return {};
 }
 
+ErrorCode PublishText(const std::string& path, std::string_view text, Diagnostics* diagnostics) {
+  auto file = AtomicFile::Create(path, diagnostics);
+  if (!file) return file.error();
+  if (const auto failed = file->WriteAt(0, std::as_bytes(std::span(text)), diagnostics))
+    return failed;
+  return file->Publish(diagnostics);
+}
+
 }  // namespace stout::blowfish

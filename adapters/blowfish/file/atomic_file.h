@@ -74,4 +74,8 @@ class AtomicFile {
   UniqueFd fd_;
 };
 
+/// Publishes a file with this text.   Errors: AtomicFile's.
+[[nodiscard]] ErrorCode PublishText(const std::string& path, std::string_view text,
+                                    Diagnostics* diagnostics);
+
 }  // namespace stout::blowfish

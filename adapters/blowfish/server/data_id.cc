@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <span>
 #include <system_error>
 
 #include "blowfish/file/atomic_file.h"
@@ -28,12 +27,7 @@ Result<std::string> OpenDataId(const std::string& directory, Diagnostics* diagno
   // A damaged one is replaced: stores then take the data for others, which is safe.
   if (kept && IsDataId(*kept)) return *kept;
   const std::string id = resp::DrawDataId();
-  auto made = AtomicFile::Create(PathIn(directory), diagnostics);
-  if (!made) return made.error();
-  if (const auto failed = made->WriteAt(0, std::as_bytes(std::span(id)), diagnostics)) {
-    return failed;
-  }
-  if (const auto failed = made->Publish(diagnostics)) return failed;
+  if (const auto failed = PublishText(PathIn(directory), id, diagnostics)) return failed;
   return id;
 }
 

@@ -83,12 +83,7 @@ Result<std::optional<Made>> ReadMade(const std::string& directory, Diagnostics* 
 }
 
 ErrorCode WriteMade(const std::string& directory, const Made& made, Diagnostics* diagnostics) {
-  auto file = AtomicFile::Create(NumberPath(directory), diagnostics);
-  if (!file) return file.error();
-  const std::string text = Encode(made);
-  if (const auto failed = file->WriteAt(0, std::as_bytes(std::span(text)), diagnostics))
-    return failed;
-  return file->Publish(diagnostics);
+  return PublishText(NumberPath(directory), Encode(made), diagnostics);
 }
 
 bool IsShard(const std::filesystem::path& path) {

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -67,14 +66,6 @@ bool Exists(const std::string& path) {
 
 // Returns false if the directory is missing or empty.
 bool HasShards(const std::string& directory) { return Exists(directory + "/" + kNumberName); }
-
-ErrorCode WriteFile(const std::string& path, std::string_view text, Diagnostics* diagnostics) {
-  auto file = AtomicFile::Create(path, diagnostics);
-  if (!file) return file.error();
-  if (const auto failed = file->WriteAt(0, std::as_bytes(std::span(text)), diagnostics))
-    return failed;
-  return file->Publish(diagnostics);
-}
 
 // How far the copy is: all keys of the shards before, and of this one those up to `after`. If it
 // has the number of the shards, all keys are copied.
@@ -137,7 +128,7 @@ class Copy {
 
  private:
   [[nodiscard]] ErrorCode NotePlace(Diagnostics* diagnostics) {
-    return WriteFile(paths_.place, Encode(place_), diagnostics);
+    return PublishText(paths_.place, Encode(place_), diagnostics);
   }
 
   [[nodiscard]] ErrorCode CopyPage(Diagnostics* diagnostics) {
@@ -231,7 +222,7 @@ ErrorCode KeepServersOff(const Paths& paths, Diagnostics* diagnostics) {
                             paths.to, paths.from),
                 diagnostics);
   }
-  return WriteFile(paths.mark, "", diagnostics);
+  return PublishText(paths.mark, "", diagnostics);
 }
 
 // The copy gets its name. Until then it keeps its place, because another call may go on.
@@ -246,7 +237,7 @@ ErrorCode GiveName(const Paths& paths, Diagnostics* diagnostics) {
 ErrorCode Exchange(const Paths& paths, Diagnostics* diagnostics) {
   const auto data_id = OpenDataId(paths.from, diagnostics);
   if (!data_id) return data_id.error();
-  if (const auto failed = WriteFile(paths.to + "/data-id", *data_id, diagnostics)) return failed;
+  if (const auto failed = PublishText(paths.to + "/data-id", *data_id, diagnostics)) return failed;
   if (const auto failed = Rename(paths.from, paths.before, diagnostics)) return failed;
   return GiveName(paths, diagnostics);
 }
