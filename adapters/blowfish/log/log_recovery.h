@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,20 +10,19 @@
 
 namespace stout::blowfish {
 
-/// The findings of a start, and its cost.
+/// The findings of a start.
 struct RecoveryReport {
   std::size_t files = 0;
   std::size_t groups = 0;
   std::size_t operations = 0;
   std::uint64_t bytes = 0;      ///< bytes of the files, as far as they count
   std::uint64_t cut_bytes = 0;  ///< At the end of the last file: never acknowledged. Without zeros.
-  std::chrono::nanoseconds took{};
 };
 
 struct RecoveredLog {
   LogPlace end;                     ///< the point at which the log goes on
   std::uint64_t last_sequence = 0;  ///< highest sequence found: the next file's is above
-  RecoveryReport report;            ///< Without `took`.
+  RecoveryReport report;
 };
 
 /// Reads the log of a shard and hands over its operations, in the order in which they were written.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
 #include <limits>
 #include <random>
 #include <utility>
@@ -56,16 +55,12 @@ LogStore::LogStore(LogStoreOptions options)
 
 ErrorCode LogStore::Recover(LogDirectory& directory, RecoveryReport* report,
                             Diagnostics* diagnostics) {
-  const auto start = std::chrono::steady_clock::now();
   const Result<RecoveredLog> log = RecoverLog(
       directory, options_.shard, options_.first_sequence,
       [this](const Operation& operation) { Replay(operation); }, diagnostics);
   if (!log) return log.error();
   log_bytes_ = log->report.bytes;
-  if (report) {
-    *report = log->report;
-    report->took = std::chrono::steady_clock::now() - start;
-  }
+  if (report) *report = log->report;
   writer_ = std::make_unique<LogWriter>(
       LogAppender(directory, options_.shard, log->end, log->last_sequence,
                   options_.seed != 0 ? options_.seed : DrawSeed()),

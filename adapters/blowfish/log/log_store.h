@@ -103,8 +103,8 @@ class LogStore {
   using FreezeHandler = UniqueFunction<void(ErrorCode, FrozenLog)>;
   using RotateHandler = UniqueFunction<void(ErrorCode, std::uint64_t through)>;
 
-  /// Replays the log that is there. Blocks; `report` tells how long it took. The first write begins
-  /// a new file, so that a full disk is no reason not to answer queries.
+  /// Replays the log that is there. Blocks. The first write begins a new file, so that a full disk
+  /// is no reason not to answer queries.
   /// kBadOptions, or as RecoverLog().
   [[nodiscard]] static Result<std::unique_ptr<LogStore>> Open(LogDirectory& directory,
                                                               LogStoreOptions options,
