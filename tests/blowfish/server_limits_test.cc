@@ -95,6 +95,12 @@ TEST_CASE("what is too much is refused, and others are served") {
   CHECK(second.Do({"PING"}) == "+PONG");
   RespClient third(server.port());
   CHECK(third.Do({"PING"}) == "+PONG");
+    // A state that does not fit is read again, alone. The others are answered.
+    std::vector<std::string> read = {"STOUT.READ", "0"};
+    read.resize(30, "k");
+    const std::string states = client.Do(read);
+    CHECK_THAT(states, StartsWith("[:") && Contains("-TRANSIENT the values are larger"));
+    CHECK(std::ranges::count(states, 'x') / 4000 == 25);
   RespClient fourth(server.port());
   CHECK_THAT(fourth.Receive(), Contains("max number of clients"));
   // The server accepts the largest batch that it announces to adapters.

@@ -146,9 +146,8 @@ struct SubBatch {
   [[nodiscard]] const Request& next_request() const { return RequestOf(subrequests[next]); }
   /// Returns the subrequests of the request that is begun next, from the next one on.
   [[nodiscard]] std::span<Subrequest> OfNextRequest();
-  /// Returns true if the subrequest may keep this number of further bytes for its replies.
-  /// Otherwise sets its error.
-  [[nodiscard]] bool Keep(Subrequest& subrequest, std::size_t bytes);
+  /// Counts this number of further bytes for the replies. Returns false if they do not fit.
+  [[nodiscard]] bool Keep(std::size_t bytes);
 
   /// All of it is answered so, and nothing begun.
   void Refuse(std::string_view error) {
@@ -253,11 +252,8 @@ inline std::span<Subrequest> SubBatch::OfNextRequest() {
   return std::span(subrequests).subspan(next, last - next);
 }
 
-inline bool SubBatch::Keep(Subrequest& subrequest, std::size_t bytes) {
-  if (kept + bytes > batch->max_replies) {
-    subrequest.error = "ERR the replies are larger than --max-replies: request less at a time";
-    return false;
-  }
+inline bool SubBatch::Keep(std::size_t bytes) {
+  if (kept + bytes > batch->max_replies) return false;
   kept += bytes;
   return true;
 }

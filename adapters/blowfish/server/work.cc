@@ -12,6 +12,12 @@ std::size_t Work::shard_number() const { return runner_.number_; }
 
 WaitQueue& Work::waits() const { return runner_.waits_; }
 
+bool Work::Keep(std::size_t bytes) {
+  if (batch.Keep(bytes)) return true;
+  subrequest.error = "ERR the replies are larger than --max-replies: request less at a time";
+  return false;
+}
+
 void Work::ReplyValue(std::optional<std::string_view> value) {
   if (value && !Keep(value->size())) return;
   Reply([&](resp::ReplyWriter& reply) {

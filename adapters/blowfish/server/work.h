@@ -36,8 +36,8 @@ class Work {
     return request().As<T>();
   }
 
-  /// See SubBatch::Keep().
-  [[nodiscard]] bool Keep(std::size_t bytes) { return batch.Keep(subrequest, bytes); }
+  /// See SubBatch::Keep(). If they do not fit, an error is the answer.
+  [[nodiscard]] bool Keep(std::size_t bytes);
   /// The reply is what `encode` gives the writer.
   template <typename Encode>
   void Reply(Encode encode) {

@@ -47,10 +47,13 @@ void ParseRead(Request& request, const ParseContext& context) {
   }
 }
 
+// The client asks again for states that do not fit. The first one fits, so it gets them all.
 void ReadState(Work& work, const FoundState& state) {
-  if (state.value && !work.Keep(state.value->size())) return;
+  const bool fits = !state.value || work.batch.Keep(state.value->size());
   work.Reply([&](resp::ReplyWriter& reply) {
-    if (state.known) {
+    if (!fits) {
+      reply.Error("TRANSIENT the values are larger than --max-replies: read this key again");
+    } else if (state.known) {
       resp::ReplyState(state.stamp, state.value, reply);
     } else {
       reply.Null();
