@@ -47,6 +47,7 @@ class ShardClient {
     done_ = false;
     batch_.done = [this] { done_ = true; };
   }
+  void set_max_replies(std::size_t bytes) { batch_.max_replies = bytes; }
   void Add(ShardRunner& runner) { runner.Add(batch_.parts[0]); }
   [[nodiscard]] bool done() const { return done_; }
   void Finish(ShardRunner& runner) {

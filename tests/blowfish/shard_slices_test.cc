@@ -120,6 +120,27 @@ TEST_CASE("when the worker is to end, turns end with an error") {
   CHECK(opened.shard().size() == 2000);
 }
 
+TEST_CASE("pages of scans beyond --max-replies are errors and hold no memory") {
+  OpenedShard opened{Schema()};
+  Fill(opened, 100);
+  const auto command = GENERATE(CommandWords{"SCAN", "0", "COUNT", "100"},
+                                CommandWords{"STOUT.SCAN", "0", "100", "STAMPS"});
+  CAPTURE(command);
+  ShardClient client(opened);
+  client.set_max_replies(5000);
+  client.Do(std::vector<CommandWords>(20, command));
+  std::size_t pages = 0;
+  for (std::size_t i = 0; i < client.subrequests(); ++i) {
+    if (client.Error(i).empty()) {
+      ++pages;
+    } else {
+      CHECK((client.At(i).keys.capacity() == 0 && client.Reply(i).empty()));
+    }
+  }
+  CHECK(pages > 0);
+  CHECK(pages < 15);
+}
+
 TEST_CASE("FLUSHALL ends while others go on writing, and leaves nothing of what it met") {
   OpenedShard opened{Schema()};
   Fill(opened, 5000);

@@ -108,6 +108,9 @@ struct Subrequest {
   WriteResult written;
   /// @}
   std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
+
+  /// Not `keys = {}`, which keeps the memory.
+  void FreeKeys() { keys = std::vector<std::string>(); }
 };
 
 /// Returns the memory of keys, with what the strings themselves take.

@@ -81,7 +81,7 @@ bool FindKeys(Slice& slice) {
   while (slice.search().Step(see)) {
     if (slice.over()) return false;
   }
-  if (!found.error.empty()) found.keys = {};  // Their memory, too.
+  if (!found.error.empty()) found.FreeKeys();
   return true;
 }
 
@@ -149,7 +149,7 @@ bool ScanKeys(Slice& slice) {
     std::erase_if(found.keys,
                   [&](const std::string& key) { return !resp::GlobMatch(*page.match, key); });
   }
-  (void)slice.work.Keep(SizeOf(found.keys));
+  if (!slice.work.Keep(SizeOf(found.keys))) found.FreeKeys();
   return true;
 }
 

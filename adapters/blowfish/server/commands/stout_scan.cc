@@ -39,7 +39,6 @@ bool ScanStates(Slice& slice) {
   std::vector<Found> page(keys.size());
   std::size_t taken = 0;
   std::size_t bytes = 0;
-  std::size_t value_bytes = 0;
   const auto fits = [&](std::size_t i, std::size_t size) {
     return i == 0 || bytes + keys[i].size() + size <= max_bytes;
   };
@@ -64,11 +63,11 @@ bool ScanStates(Slice& slice) {
       const std::size_t size = found.value ? found.value->size() : 0;
       if (!found.read || !fits(taken, size)) break;
       bytes += keys[taken].size() + size;
-      value_bytes += size;
     }
     if (taken < first + group.size()) break;
   }
-  if (!work.Keep(value_bytes)) return true;
+  // A page of one larger state is the largest that there is.
+  if (!work.Keep(std::min(bytes, work.batch.batch->max_replies))) return true;
   const bool more = taken < keys.size() || keys.size() == limit;
   work.Reply([&](resp::ReplyWriter& reply) {
     reply.ArrayHeader(1 + 2 * taken);
