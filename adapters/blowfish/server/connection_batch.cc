@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <stdexcept>
 #include <utility>
 
 #include "blowfish/server/error_of_exception.h"
@@ -71,10 +70,6 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
   }
   GatherReplies(batch_, service_, session_, out);
   CountCommands(batch_, resp::Now() - begin, service_);
-  // The limit of a sub-batch, and the same again for replies that shards do not bound: keys that
-  // were found.
-  if (out.size() / (batch_.parts.size() + 1) > service_.limits.max_replies)
-    throw std::length_error("its replies are larger than --max-replies");
 }
 
 asio::awaitable<void> ConnectionBatch::UseDisk(Request& request) {

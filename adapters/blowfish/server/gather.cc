@@ -1,5 +1,6 @@
 #include "blowfish/server/gather.h"
 
+#include <stdexcept>
 #include <string_view>
 
 #include "blowfish/server/service.h"
@@ -33,6 +34,8 @@ void GatherReplies(Batch& batch, Service& service, resp::Session& session, std::
     ReplyTo(batch, request, service, session, out);
     request.failed = begin < out.size() && out[begin] == '-';
     if (request.failed) service.command_stats.Error(std::string_view(out).substr(begin));
+    if (out.size() / (batch.parts.size() + 1) > batch.max_replies)
+      throw std::length_error("its replies are larger than --max-replies");
   }
 }
 

@@ -79,7 +79,8 @@ inline void GatherOk(Gather& gather) { gather.reply.Ok(); }
 struct Service;
 
 /// Appends the replies to all commands of a batch, in order. Commands that no shard has a part in
-/// are carried out.
+/// are carried out. Throws std::length_error as soon as the replies are larger than the limit of
+/// all shards, and the same again for replies that shards do not bound.
 void GatherReplies(Batch& batch, Service& service, resp::Session& session, std::string& out);
 
 }  // namespace stout::blowfish
