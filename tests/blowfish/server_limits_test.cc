@@ -77,12 +77,30 @@ TEST_CASE("what is too much is refused, and others are served") {
     CHECK_THAT(rubbish.Receive(), Contains("expected '$', got '!'"));
     CHECK_THROWS_AS(rubbish.Do({"PING"}), std::runtime_error);
   }
+  const std::string name(1025, 'n');
+  CHECK(client.Do({"CLIENT", "SETNAME", name}) ==
+        "-ERR Client names cannot be longer than 1024 bytes.");
+  CHECK(client.Do({"CLIENT", "SETINFO", "LIB-NAME", name}) ==
+        "-ERR LIB-NAME cannot be longer than 1024 bytes.");
+  CHECK_THAT(client.Do({"HELLO", "2", "SETNAME", name}), StartsWith("-ERR Client names"));
+  for (const std::string docs : {"DOCS", "INFO"}) {
+    std::vector<std::string> names = {"COMMAND", docs};
+    names.resize(200, "client");
+    CHECK(client.Do(names) == "-ERR there are fewer commands than these names");
+  }
+  CHECK(client.Do({"CLIENT", "SETNAME", name.substr(1)}) == "+OK");
   REQUIRE(client.Do({"SET", "k", std::string(4000, 'x')}) == "+OK");
   {
     RespClient greedy(server.port());
     for (int i = 0; i < 100; ++i) greedy.Queue({"GET", "k"});
     for (int i = 0; i < 25; ++i) CHECK(greedy.Receive().size() == 4001);
     CHECK_THAT(greedy.Receive(), StartsWith("-ERR the replies are larger than --max-replies"));
+    // A state that does not fit is read again, alone. The others are answered.
+    std::vector<std::string> read = {"STOUT.READ", "0"};
+    read.resize(30, "k");
+    const std::string states = client.Do(read);
+    CHECK_THAT(states, StartsWith("[:") && Contains("-TRANSIENT the values are larger"));
+    CHECK(std::ranges::count(states, 'x') / 4000 == 25);
     RespClient sly(server.port());
     for (int i = 0; i < 100; ++i) sly.Queue({"SET", "k", "v", "NX", "GET"});
     for (int i = 0; i < 25; ++i) CHECK(sly.Receive().size() == 4001);
@@ -95,12 +113,6 @@ TEST_CASE("what is too much is refused, and others are served") {
   CHECK(second.Do({"PING"}) == "+PONG");
   RespClient third(server.port());
   CHECK(third.Do({"PING"}) == "+PONG");
-    // A state that does not fit is read again, alone. The others are answered.
-    std::vector<std::string> read = {"STOUT.READ", "0"};
-    read.resize(30, "k");
-    const std::string states = client.Do(read);
-    CHECK_THAT(states, StartsWith("[:") && Contains("-TRANSIENT the values are larger"));
-    CHECK(std::ranges::count(states, 'x') / 4000 == 25);
   RespClient fourth(server.port());
   CHECK_THAT(fourth.Receive(), Contains("max number of clients"));
   // The server accepts the largest batch that it announces to adapters.

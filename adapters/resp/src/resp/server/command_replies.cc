@@ -113,6 +113,9 @@ void WriteAllDocs(const CommandTable& table, Commands commands, ReplyWriter& rep
   }
 }
 
+// The reply to a name that comes again and again would be a hundred times as large as the request.
+constexpr std::string_view kTooManyNames = "ERR there are fewer commands than these names";
+
 // Null for a name that is unknown.
 std::vector<const Command*> Named(const CommandTable& table,
                                   std::span<const std::string_view> names) {
@@ -139,11 +142,13 @@ void ReplyToHelp(const CommandTable& table, const Command& asked, ReplyWriter& r
 
 void ReplyToCommandInfo(const CommandTable& table, Arguments names, ReplyWriter& reply) {
   if (names.empty()) return WriteInfos(table, table.commands(), reply);
+  if (names.size() > table.rows().size()) return reply.Error(kTooManyNames);
   WriteInfos(table, Named(table, names), reply);
 }
 
 void ReplyToCommandDocs(const CommandTable& table, Arguments names, ReplyWriter& reply) {
   if (names.empty()) return WriteAllDocs(table, table.commands(), reply);
+  if (names.size() > table.rows().size()) return reply.Error(kTooManyNames);
   auto named = Named(table, names);
   std::erase(named, nullptr);
   WriteAllDocs(table, named, reply);

@@ -61,12 +61,18 @@ void Auth(const Call& call) {
   reply.Ok();
 }
 
-bool IsName(std::string_view name) {
-  return std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
+/// Bytes of a name that a client gives to itself. A guess: each reply of CLIENT LIST has all names.
+constexpr std::size_t kLongestName = 1024;
+
+// Returns the error of a bad name, or an empty text. `what`: the name's name.
+std::string WhyNotName(std::string_view what, std::string_view name) {
+  if (name.size() > kLongestName)
+    return fmt::format("ERR {} cannot be longer than {} bytes.", what, kLongestName);
+  if (std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; })) return {};
+  return fmt::format("ERR {} cannot contain spaces, newlines or special characters.", what);
 }
 
-constexpr std::string_view kBadName =
-    "ERR Client names cannot contain spaces, newlines or special characters.";
+constexpr std::string_view kClientNames = "Client names";
 
 void Hello(const Call& call) {
   const Arguments arguments = call.arguments;
@@ -88,7 +94,7 @@ void Hello(const Call& call) {
       i += 2;
     } else if (EqualIgnoringCase(arguments[i], "SETNAME") && left >= 1) {
       name = arguments[++i];
-      if (!IsName(*name)) return reply.Error(kBadName);
+      if (const auto why = WhyNotName(kClientNames, *name); !why.empty()) return reply.Error(why);
     } else {
       return reply.Error(fmt::format("ERR Syntax error in HELLO option '{}'",
                                      arguments[i].substr(0, arguments[i].find('\0'))));
@@ -121,10 +127,8 @@ void Hello(const Call& call) {
 void ClientSetinfo(const Call& call) {
   const Arguments arguments = call.arguments;
   ReplyWriter& reply = call.reply;
-  if (!IsName(arguments[3])) {
-    return reply.Error(
-        fmt::format("ERR {} cannot contain spaces, newlines or special characters.", arguments[2]));
-  }
+  if (const auto why = WhyNotName(arguments[2], arguments[3]); !why.empty())
+    return reply.Error(why);
   if (EqualIgnoringCase(arguments[2], "LIB-NAME")) {
     call.session.library = arguments[3];
   } else if (EqualIgnoringCase(arguments[2], "LIB-VER")) {
@@ -159,7 +163,8 @@ void ClientList(const Call& call) {
 }
 
 void ClientSetname(const Call& call) {
-  if (!IsName(call.arguments[2])) return call.reply.Error(kBadName);
+  if (const auto why = WhyNotName(kClientNames, call.arguments[2]); !why.empty())
+    return call.reply.Error(why);
   call.session.name = call.arguments[2];
   call.reply.Ok();
 }
