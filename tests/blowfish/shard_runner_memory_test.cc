@@ -186,6 +186,25 @@ TEST_CASE("a shard keeps no memory of large values that were read") {
   CHECK(stout::test::Bytes() < before + kMiB);
 }
 
+TEST_CASE("commands that ask whether a key exists do not read its value") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {};
+  opened.Open();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  REQUIRE(opened.Put("key", 1, std::string(2 * kMiB, 'x')) == WriteResult());
+  opened.shard().Compact();
+  opened.Rest();
+  const CommandWords command = GENERATE(values<CommandWords>({{"EXISTS", "key"},
+                                                              {"TYPE", "key"},
+                                                              {"SETNX", "key", "new"},
+                                                              {"SET", "key", "new", "XX"},
+                                                              {"DEL", "key"}}));
+  CAPTURE(command.front());
+  ShardClient client(opened);
+  CHECK(stout::test::MostBytesOf([&] { client.Do({command}); }) < kMiB);
+  CHECK(client.Error(0).empty());
+}
+
 TEST_CASE("a batch with stamps that waits for its turn is not parsed anew all the time") {
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);

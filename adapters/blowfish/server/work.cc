@@ -50,6 +50,15 @@ std::optional<std::string> Work::ReadNow(std::string_view key) const {
   return found;
 }
 
+bool Work::Exists(std::string_view key) const {
+  bool exists = false;
+  shard().ReadStamps(std::span(&key, 1),
+                     [&](std::size_t, Stamp, std::optional<std::string_view> value) {
+                       exists = value.has_value();
+                     });
+  return exists;
+}
+
 void Work::Write(std::span<const PlainChange> changes) {
   const WriteBatch batch_of_changes = StampBatch(shard(), changes);
   Count([&] {

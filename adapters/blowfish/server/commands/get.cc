@@ -21,19 +21,23 @@ void ReadValue(Work& work, const FoundState& state) { work.ReplyValue(state.valu
 
 void ReadPart(Work& work, const FoundState& state) { work.ReplyValue(state.value.value_or("")); }
 
-void ReadExists(Work& work, const FoundState& state) {
-  work.subrequest.number = state.value.has_value();
+Step FindExists(Work& work) {
+  if (work.batch.writes > 0) return Step::kAfterWrites;
+  work.subrequest.number = work.Exists(work.argument(work.subrequest.argument));
+  return Step::kBegun;
+}
+
+Step FindType(Work& work) {
+  if (work.batch.writes > 0) return Step::kAfterWrites;
+  const bool exists = work.Exists(work.argument(1));
+  work.Reply([&](resp::ReplyWriter& reply) { reply.SimpleString(exists ? "string" : "none"); });
+  return Step::kBegun;
 }
 
 void ReadLength(Work& work, const FoundState& state) {
   work.Reply([&](resp::ReplyWriter& reply) {
     reply.Integer(state.value ? static_cast<std::int64_t>(state.value->size()) : 0);
   });
-}
-
-void ReadType(Work& work, const FoundState& state) {
-  work.Reply(
-      [&](resp::ReplyWriter& reply) { reply.SimpleString(state.value ? "string" : "none"); });
 }
 
 void ParseGetattr(Request& request, const ParseContext& context) {
@@ -61,7 +65,7 @@ using resp::CommandCategory::kString;
 // clang-format off
 constexpr ShardCommand kReadCommands[] = {
     {.command = RedisCommand(0, "exists"),
-     .fan_out = ToEachKey<>, .read = ReadExists, .gather = GatherSum},
+     .fan_out = ToEachKey<>, .begin = FindExists, .gather = GatherSum},
     {.command = RedisCommand(0, "get"),
      .fan_out = ToKey, .read = ReadValue, .gather = GatherCopy},
     {.command = {0, "getattr", 3, kReadonly | kFast, {1, 1, 1}, kString,
@@ -76,7 +80,7 @@ constexpr ShardCommand kReadCommands[] = {
     {.command = RedisCommand(0, "substr"),
      .parse = ParseGetrange, .fan_out = ToKey, .read = ReadPart, .gather = GatherCopy},
     {.command = RedisCommand(0, "type"),
-     .fan_out = ToKey, .read = ReadType, .gather = GatherCopy},
+     .fan_out = ToKey, .begin = FindType, .gather = GatherCopy},
 };
 // clang-format on
 

@@ -71,14 +71,16 @@ Step Set(Work& work) {
   const std::span changes(&change, 1);
   if (work.MustWait(changes)) return Step::kAfterPoll;
 
-  std::optional<std::string> before;
+  std::optional<std::string> before;  // only with GET
+  bool exists = false;
   if (options.get || options.condition != Condition::kAlways) {
     if (work.MustWaitForWrites(changes)) return Step::kAfterPoll;
-    before = work.ReadNow(change.key);
+    if (options.get) before = work.ReadNow(change.key);
+    exists = options.get ? before.has_value() : work.Exists(change.key);
   }
   if (options.get && before && !work.Keep(before->size())) return Step::kBegun;
   const bool met = options.condition == Condition::kAlways ||
-                   before.has_value() == (options.condition == Condition::kIfPresent);
+                   exists == (options.condition == Condition::kIfPresent);
   work.Reply([&](resp::ReplyWriter& reply) { kReply(options, before, met, reply); });
   if (met) work.Write(changes);
   return Step::kBegun;
@@ -129,7 +131,7 @@ Step Delete(Work& work) {
 
   changes.clear();
   boost::unordered_flat_set<std::string_view, BytesHash> there;
-  work.shard().Read(keys, [&](std::size_t i, Stamp, std::optional<std::string_view> value) {
+  work.shard().ReadStamps(keys, [&](std::size_t i, Stamp, std::optional<std::string_view> value) {
     if (!value || !there.insert(keys[i]).second) return;  // A key that is named twice counts once.
     deletes[i].number = 1;
     changes.push_back({keys[i], std::nullopt});
