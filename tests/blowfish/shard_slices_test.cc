@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -118,6 +119,22 @@ TEST_CASE("when the worker is to end, turns end with an error") {
   CHECK(client.Error(1).empty());
   CHECK(client.Error(2) == "ERR the server is ending");
   CHECK(opened.shard().size() == 2000);
+}
+
+TEST_CASE("a page of SCAN ends behind many keys that were deleted") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {};
+  opened.Open();
+  Fill(opened, 25'000);  // half of them in a file
+  ShardClient client(opened);
+  client.Do({{"FLUSHALL"}, {"SET", "last", "v"}});
+  std::optional<std::string> end;
+  std::vector<std::size_t> pages;
+  do {
+    const std::optional<std::string> after = end;
+    pages.push_back(opened.shard().KeysAfter(after, 10, Shard::Keys::kWithValue, &end).size());
+  } while (end && pages.size() < 10);
+  CHECK(pages == std::vector<std::size_t>{0, 1});
 }
 
 TEST_CASE("pages of scans beyond --max-replies are errors and hold no memory") {

@@ -102,8 +102,8 @@ struct Subrequest {
   std::size_t reply_end = 0;
   std::int64_t number = 0;
   std::vector<std::string> keys;
-  /// The key after which a page of SCAN begins; then the last key of the page, unless the shard has
-  /// no more.
+  /// The key after which a page of SCAN begins; then the key after which the next page begins,
+  /// unless the shard has no more.
   std::optional<std::string> scanned;
   WriteResult written;
   /// @}

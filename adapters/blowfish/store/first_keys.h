@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,9 +32,24 @@ class FirstKeys {
     return true;
   }
 
+  /// No key behind this one is among the first from now on.
+  void EndAt(std::string_view key) {
+    end_ = key;
+    while (!keys_.empty() && keys_.front() > key) {
+      std::ranges::pop_heap(keys_);
+      keys_.pop_back();
+    }
+  }
+
   /// Returns true if neither this key nor any key behind it would be among the first.
   [[nodiscard]] bool IsBeyond(std::string_view key) const {
-    return keys_.size() == count_ && (count_ == 0 || key > keys_.front());
+    return (end_ && key > *end_) ||
+           (keys_.size() == count_ && (count_ == 0 || key > keys_.front()));
+  }
+
+  /// Returns the key behind which there may be more keys, or nullopt if all are among the first.
+  [[nodiscard]] std::optional<std::string> end() const {
+    return count_ > 0 && keys_.size() == count_ ? keys_.front() : end_;
   }
 
   /// In order. It is of no more use then.
@@ -44,6 +60,7 @@ class FirstKeys {
 
  private:
   std::size_t count_;
+  std::optional<std::string> end_;
   std::vector<std::string> keys_;  // A heap: the last one in front.
 };
 

@@ -200,7 +200,7 @@ std::optional<std::string_view> Shard::ReadRange(KeyView key, const ByteRange& r
 }
 
 std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after, std::size_t count,
-                                          Keys which) {
+                                          Keys which, std::optional<std::string>* end) {
   FirstKeys first(count);
   const auto is_wanted = [which](const LogEntry& entry) {
     return which == Keys::kAll || !entry.deleted;
@@ -215,6 +215,7 @@ std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,
   for (std::size_t i = 0; i < suffixes_.size(); ++i) OfferSuffixes(i, after, which, first);
   files_.Offer(
       after, which == Keys::kAll, [this](KeyView key) { return IsInNewer(key, 0); }, first);
+  if (end != nullptr) *end = first.end();
   return first.Take();
 }
 

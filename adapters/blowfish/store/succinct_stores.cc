@@ -11,6 +11,9 @@
 namespace stout::blowfish {
 namespace {
 
+/// Hidden records of a file that a page of keys passes over: about a millisecond of work.
+constexpr std::size_t kMostPassed = 10'000;
+
 // The keys of one file, or those that it has deleted, for a walk through all files side by side.
 struct FileKeys {
   std::size_t file;
@@ -219,9 +222,14 @@ void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_dele
   for (std::size_t i = files_.size(); i-- > 0;) {
     const KeyDirectory& keys = files_[i].store->keys();
     const HiddenRecords& hidden = files_[i].hidden;
+    std::size_t passed = 0;
     keys.Scan(after ? keys.LowerBound(*after) : 0, [&](std::uint64_t record, KeyView key) {
       if (first.IsBeyond(key)) return false;
-      return key == after || hidden.Has(static_cast<std::uint32_t>(record)) || first.Offer(key);
+      if (key == after) return true;
+      if (!hidden.Has(static_cast<std::uint32_t>(record))) return first.Offer(key);
+      if (with_deleted || ++passed < kMostPassed) return true;
+      first.EndAt(key);
+      return false;
     });
     if (with_deleted) OfferDeleted(i, after, is_in_newer, first);
   }

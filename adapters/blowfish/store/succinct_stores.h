@@ -97,7 +97,8 @@ class SuccinctStores {
   /// Frees the memory of large values that were read since the last call. Views end.
   void EndReads();
 
-  /// Offers the keys behind `after`. `with_deleted`: also those that were deleted.
+  /// Offers the keys behind `after`. `with_deleted`: also those that were deleted. Otherwise it
+  /// ends behind many hidden records of a file: see FirstKeys::end().
   /// `is_in_newer`: whether a store that is newer than all files has a key.
   void Offer(std::optional<std::string_view> after, bool with_deleted,
              const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;

@@ -141,9 +141,10 @@ void ToCursor(FanOut& out) {
 bool ScanKeys(Slice& slice) {
   const auto& page = slice.work.As<ScanPage>();
   Subrequest& found = slice.work.subrequest;
-  found.keys = slice.work.shard().KeysAfter(found.scanned, page.limit);
-  const bool more = found.keys.size() == page.limit;
-  found.scanned = more ? std::optional(found.keys.back()) : std::nullopt;
+  std::optional<std::string> end;
+  found.keys =
+      slice.work.shard().KeysAfter(found.scanned, page.limit, Shard::Keys::kWithValue, &end);
+  found.scanned = std::move(end);
   if (!page.strings) found.keys.clear();
   if (page.match) {
     std::erase_if(found.keys,
