@@ -193,7 +193,7 @@ TEST_CASE_METHOD(ServedTest, "stout: commands of one kind are carried out side b
 
 TEST_CASE_METHOD(ServedTest, "stout: a malformed command changes nothing", "[stout]") {
   RespClient client(node_.port());
-  const std::string most = std::to_string(INT64_MAX) + "0";
+  const std::string most = std::to_string((std::uint64_t{1} << 62) + 1);
   const std::vector<std::vector<std::string>> commands = {
       {"STOUT.WRITE"},
       {"STOUT.WRITE", "0", "s"},
@@ -289,7 +289,8 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   CHECK_THAT(RespClient(node.port()).Do({"SET", "k", std::string(kMiB + 1, 'v')}),
              Contains("larger than --max-value"));
   CHECK_THAT(RespClient(node.port()).Do({"SET", "k", value + "v"}), Contains("Protocol error"));
-  // The most items, with all the bytes that a batch may have.
+  // The most items, with all the bytes that a batch may have, and the largest stamps.
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;
   std::vector<WriteItem> items;
   std::size_t left = traits.max_batch_bytes;
   for (std::size_t i = 0; i < traits.max_batch_items; ++i) {
@@ -297,9 +298,9 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
     if (left < key.size()) break;
     const std::size_t size = std::min((left - key.size()) / 2, kMiB);
     left -= key.size() + size;
-    items.push_back(Put(std::move(key), std::string(size, 'v'), INT64_MAX));
+    items.push_back(Put(std::move(key), std::string(size, 'v'), most));
   }
-  CHECK((WriteNow(*store, Batch(INT64_MAX, items)) == kDurable));
+  CHECK((WriteNow(*store, Batch(most, items)) == kDurable));
   CHECK(ReadOne(*store, "0").found);
 }
 

@@ -14,10 +14,14 @@
 namespace stout::resp {
 namespace {
 
-// Reads an epoch or a version. It fits the integers of replies, and so does its successor.
+/// The largest epoch or version that a client may name. The integers of replies end at 2^63 - 1,
+/// so they have room for its successors.
+constexpr std::int64_t kMostStamp = std::int64_t{1} << 62;
+
+// Reads an epoch or a version.
 std::optional<std::uint64_t> ParseStamp(std::string_view text) {
   const auto number = ParseInteger(text);
-  if (!number || *number < 0) return std::nullopt;
+  if (!number || *number < 0 || *number > kMostStamp) return std::nullopt;
   return static_cast<std::uint64_t>(*number);
 }
 
@@ -69,7 +73,7 @@ bool ParseStoutWrite(Arguments arguments, WriteBatch& batch, std::string& error)
   if (arguments.size() < 4) return fail("STOUT.WRITE shard scope epoch, then its changes");
   batch.scope = arguments[2];
   const auto epoch = ParseStamp(arguments[3]);
-  if (!epoch) return fail("the epoch is not a number from 0 to 2^63 - 1");
+  if (!epoch) return fail("the epoch is not a number from 0 to 2^62");
   batch.epoch = *epoch;
 
   boost::unordered_flat_set<std::string_view, std::hash<std::string_view>> keys;
@@ -81,7 +85,7 @@ bool ParseStoutWrite(Arguments arguments, WriteBatch& batch, std::string& error)
     if (arguments.size() - at < words) return fail("the last change is cut off");
     const std::string_view key = arguments[at + 1];
     const auto version = ParseStamp(arguments[at + 2]);
-    if (!version) return fail("a version is not a number from 0 to 2^63 - 1");
+    if (!version) return fail("a version is not a number from 0 to 2^62");
     if (!keys.insert(key).second)
       return fail(fmt::format("change {} has a key that appears twice", batch.items.size()));
     batch.items.push_back({.key = std::string(key),

@@ -82,7 +82,7 @@ inline constexpr std::string_view kStoutScanSyntax =
 /// Returns the epoch of STOUT.FENCE, or nullopt if it is malformed: kStoutFenceSyntax.
 [[nodiscard]] std::optional<Epoch> ParseStoutFence(Arguments arguments);
 inline constexpr std::string_view kStoutFenceSyntax =
-    "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
+    "ERR STOUT.FENCE scope epoch, which is 0 to 2^62";
 
 /// Returns the word for an outcome: "OK", "FENCED", ...
 [[nodiscard]] std::string_view OutcomeName(Errc errc);
