@@ -286,6 +286,25 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
              Contains("appears twice"));
 }
 
+TEST_CASE("an epoch does not wait for a long command before another epoch in its pipeline") {
+  const BlowfishServer server(2);
+  RespClient client(server.port());
+  for (int first = 0; first < 100'000; first += 10'000) {
+    std::vector<std::string> mset = {"MSET"};
+    for (int i = first; i < first + 10'000; ++i) mset.insert(mset.end(), {std::to_string(i), "v"});
+    REQUIRE(client.Do(mset) == "+OK");
+  }
+  RespClient other(server.port());
+  const auto epoch = [](const std::string& reply) {
+    return std::stoi(reply.substr(reply.find(", :") + 3));
+  };
+  CHECK(epoch(other.Do({"STOUT.EPOCH"})) == 1);
+  client.Send("FLUSHALL\r\nSTOUT.EPOCH\r\n");
+  CHECK(epoch(other.Do({"STOUT.EPOCH"})) == 2);
+  CHECK(client.Receive() == "+OK");
+  CHECK(epoch(client.Receive()) == 3);
+}
+
 TEST_CASE("epochs that are asked for at the same time differ") {
   const BlowfishServer server(3, kRestless);
   std::vector<std::future<std::vector<std::string>>> askers;

@@ -152,10 +152,9 @@ struct SubBatch {
   /// Counts this number of further bytes for the replies. Returns false if they do not fit.
   [[nodiscard]] bool Keep(std::size_t bytes);
 
-  /// All of it is answered so, and nothing begun.
+  /// All of it that is not begun is answered so, and not begun.
   void Refuse(std::string_view error) {
-    for (Subrequest& subrequest : subrequests) subrequest.error = error;
-    next = subrequests.size();
+    for (; next < subrequests.size(); ++next) subrequests[next].error = error;
   }
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "blowfish/server/error_of_exception.h"
+#include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
 #include "resp/server/clock.h"
 #include "stout/completion.h"
@@ -63,7 +64,14 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
     EpochTurn::Turn turn;
     Request& request = batch_.requests.back();
     const ShardCommand* const last = request.row;
-    if (last != nullptr && last->alone) turn = co_await service_.epochs.Enter();
+    if (last != nullptr && last->alone && request.subrequests > 0) {
+      // The commands before it come first, because other clients wait while it has its turn.
+      batch_.TakeBack();
+      if (!batch_.order.empty()) co_await Dispatch();
+      FanOut out(batch_);
+      last->fan_out(out);
+      turn = co_await service_.epochs.Enter();
+    }
     if (!batch_.order.empty()) co_await Dispatch();
     if (last != nullptr && last->on_disk != nullptr && request.error.empty())
       co_await UseDisk(request);

@@ -85,7 +85,8 @@ struct ShardCommand {
   /// Needs all shards, though its subrequests do not go to all of them, or `parse` does more than
   /// to parse. It is refused before `parse` if a shard is down.
   bool needs_all = false;
-  /// One at a time in the whole server, and the last of its batch: see EpochTurn.
+  /// One at a time in the whole server, after all others of its batch: see EpochTurn. Requires
+  /// kEndsBatch and a part in all shards.
   bool alone = false;
 };
 
