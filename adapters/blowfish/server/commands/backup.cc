@@ -99,7 +99,10 @@ ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::s
   if (const auto failed = NoteShards(temporary, shards, why)) return failed;
   if (::rename(temporary.c_str(), directory.c_str()) != 0)
     return FailedCall(directory.string(), "create", errno, why);
-  return SyncNames(directory.parent_path().string(), why);
+  const auto failed = SyncNames(directory.parent_path().string(), why);
+  // An error leaves no directory, unless this fails, too.
+  if (failed) (void)::rename(directory.c_str(), temporary.c_str());
+  return failed;
 }
 
 void GatherBackup(Gather& gather) {
