@@ -84,6 +84,12 @@ TEST_CASE(
   CHECK_THAT(client.Do({"STOUT.BACKUP", directory.path() + "/new/copy"}), StartsWith("-ERR "));
   const std::filesystem::directory_iterator made(directory.path());
   CHECK(std::distance(begin(made), end(made)) == 1);  // nothing temporary is left
+  // Not among the shards, which a start would refuse.
+  const std::string link = directory.path() + "/link";
+  std::filesystem::create_directory_symlink(server.DataDirectory(), link);
+  CHECK_THAT(client.Do({"STOUT.BACKUP", server.DataDirectory() + "/copy"}),
+             Contains("of the server"));
+  CHECK_THAT(client.Do({"STOUT.BACKUP", link + "/copy"}), Contains("of the server"));
   REQUIRE(client.Do({"FLUSHALL"}) == "+OK");
 
   Diagnostics why;

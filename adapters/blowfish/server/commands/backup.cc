@@ -30,10 +30,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns true if the path is the directory or in it.
+// Returns true if the path is the directory or in it, also by symbolic links.
 bool IsIn(const fs::path& path, std::string_view directory) {
-  const fs::path of = fs::absolute(directory).lexically_normal();
-  const auto [rest, unused] = std::mismatch(of.begin(), of.end(), path.begin(), path.end());
+  std::error_code unreadable;
+  const fs::path of = fs::weakly_canonical(directory, unreadable);
+  const fs::path in = fs::weakly_canonical(path, unreadable);
+  const auto [rest, unused] = std::mismatch(of.begin(), of.end(), in.begin(), in.end());
   return rest == of.end();
 }
 
