@@ -4,7 +4,6 @@
 #include <array>
 #include <cassert>
 #include <charconv>
-#include <cmath>
 
 namespace stout::resp {
 
@@ -32,31 +31,6 @@ void ReplyWriter::NamedInteger(std::string_view name, std::int64_t number) {
 
 void ReplyWriter::SetHeader(std::size_t elements) {
   Header(version_ == Resp::k3 ? '~' : '*', elements);
-}
-
-void ReplyWriter::PushHeader(std::size_t elements) {
-  Header(version_ == Resp::k3 ? '>' : '*', elements);
-}
-
-void ReplyWriter::Double(double number) {
-  std::array<char, 32> digits;
-  // For a NaN of any sign, because printing would show the sign.
-  if (std::isnan(number)) number = std::abs(number);
-  const char* const end = std::to_chars(digits.begin(), digits.end(), number).ptr;
-  const std::string_view text(digits.data(), end - digits.data());
-  if (version_ == Resp::k3) {
-    Line(',', text);
-  } else {
-    BulkString(text);
-  }
-}
-
-void ReplyWriter::Boolean(bool value) {
-  if (version_ == Resp::k3) {
-    out_ += value ? "#t\r\n" : "#f\r\n";
-  } else {
-    Integer(value);
-  }
 }
 
 void ReplyWriter::Verbatim(std::string_view format, std::string_view text) {

@@ -47,12 +47,6 @@ class ReplyWriter {
   /// An entry of a map: the name as a bulk string, then the number.
   void NamedInteger(std::string_view name, std::int64_t number);
   void SetHeader(std::size_t elements);
-  /// A push, which no command asked for. RESP2 has no such type: there it is an array.
-  void PushHeader(std::size_t elements);
-
-  /// In the fewest digits that give the same number again; "inf", "-inf", "nan".
-  void Double(double number);
-  void Boolean(bool value);
   /// Text for people. `format`: three characters, "txt" or "mkd".
   void Verbatim(std::string_view format, std::string_view text);
 
