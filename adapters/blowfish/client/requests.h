@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "resp/client/commands.h"
+#include "resp/server/search_options.h"
 #include "stout/core/batch.h"
 #include "stout/core/types.h"
 
@@ -42,10 +43,8 @@ struct ScanPlace {
 [[nodiscard]] Commands EncodeScan(const ScanRequest& request, const ScanPlace& place);
 // SCHEMA
 [[nodiscard]] Commands AskForSchema();
-// Maximum number of keys that a server returns.
-inline constexpr std::size_t kMostFound = 1'000'000;
 // SEARCH attribute text [PREFIX] LIMIT limit, or GREP text LIMIT limit. Requires that the limit is
-// at most kMostFound.
+// at most resp::kMostFound.
 [[nodiscard]] Commands EncodeSearch(const SearchRequest& request);
 // STOUT.EPOCH
 [[nodiscard]] Commands EncodeNewEpoch();
