@@ -46,11 +46,6 @@ bool MayPass(ErrorCode ec) {
          ec == Errc::kUnknown;
 }
 
-// Returns true if this outcome of a change is final.
-bool IsRefusal(ErrorCode ec) {
-  return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
-}
-
 }  // namespace
 
 Execution::Execution(RangeServer::Served served, std::span<Request* const> requests,

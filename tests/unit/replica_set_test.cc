@@ -113,6 +113,20 @@ TEST_CASE("an answer fails once a member that it needs has failed", "[replicas]"
   CHECK(set.TakeReplies() == Answers{{1, Errc::kDeadline}});
 }
 
+// Another member may take what one refuses, and keeps it.
+TEST_CASE("in mode ec a write is refused only if all members refuse it", "[replicas]") {
+  const bool taken = GENERATE(false, true);
+  CAPTURE(taken);
+  ReplicaSet set = Three();
+  set.SetStrong(false);
+  set.Ask(1, {.members = 3, .write = true});
+  set.OnReply(1, 0, Errc::kRefused);
+  set.OnReply(1, 1, Errc::kTooLarge);
+  CHECK(set.TakeReplies().empty());
+  set.OnReply(1, 2, taken ? Errc::kOk : Errc::kRefused);
+  CHECK(set.TakeReplies() == Answers{{1, taken ? Errc::kUnknown : Errc::kRefused}});
+}
+
 TEST_CASE("a filling member counts for no level, an entering one for all", "[replicas]") {
   ReplicaSet set = Three(2);
   set.SetState(2, State::kFilling);
@@ -283,6 +297,21 @@ TEST_CASE("a read joins the shortest queue among the members that are clean", "[
   CHECK(set.ChooseReader(7, 1) == 2);
   set.SetLocal(2);
   CHECK(set.ChooseReader(7, 0) == 2);
+}
+
+TEST_CASE("a member that has refused a change is read and counted last", "[replicas]") {
+  ReplicaSet set = Three(2);
+  set.SetLacking(0, true);
+  for (std::uint64_t random = 0; random < 4; ++random) {
+    CHECK(set.ChooseReader(set.in(), random) == 1);
+    CHECK(set.ChooseReader(1, random) == 0);
+  }
+  set.Ask(1, {.counts = true});
+  for (const MemberIndex m : {0, 1}) set.OnReply(1, m, Errc::kOk);
+  CHECK(set.TakeReplies() == Answers{{1, Errc::kOk, 1}});
+  set.SetState(0, State::kOut);
+  set.SetState(0, State::kIn);
+  CHECK(set.ChooseReader(1 | 2, 0) == 0);
 }
 
 TEST_CASE("a member that had a long queue is asked again", "[replicas]") {

@@ -32,3 +32,11 @@ struct Diagnostics {
 
 template <>
 struct boost::system::is_error_code_enum<stout::Errc> : std::true_type {};
+
+namespace stout::inline v1 {
+
+[[nodiscard]] inline bool IsRefusal(const ErrorCode& ec) noexcept {
+  return ec.category() == ErrorCategory() && IsRefusal(static_cast<Errc>(ec.value()));
+}
+
+}  // namespace stout::inline v1

@@ -229,8 +229,9 @@ void RangeKeeper::OnLagging(MemberIndex member, TimePoint now) {
 }
 
 void RangeKeeper::OnRefused(MemberIndex member, TimePoint now) {
-  if (FillsLazy() && member == target_) return;
-  if ((set_.writers() & MaskOf(member)) != 0) SetSince(members_[member].refused, true, now);
+  if ((FillsLazy() && member == target_) || (set_.writers() & MaskOf(member)) == 0) return;
+  SetSince(members_[member].refused, true, now);
+  set_.SetLacking(member, true);
   Advance(now);
 }
 

@@ -171,6 +171,7 @@ MemberMask RangeKeeper::LeaveOne(MemberMask failing, MemberMask answering) {
   if (!best) return failing;
   members_[*best].lagging.reset();
   members_[*best].refused.reset();
+  set_.SetLacking(*best, false);
   return failing & ~MaskOf(*best);
 }
 

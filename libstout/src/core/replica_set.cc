@@ -141,6 +141,7 @@ void ReplicaSet::SetState(MemberIndex member, MemberState state) {
   if (state == MemberState::kOut) {
     queues_[member] = {};
     lost_ &= ~bit;
+    lacking_ &= ~bit;
   }
   ReleaseAll();
 }
@@ -188,7 +189,7 @@ std::uint32_t ReplicaSet::Withdraw(ReplyId id) {
 }
 
 std::uint32_t ReplicaSet::CountHave(const Answer& answer) const {
-  return static_cast<std::uint32_t>(std::popcount(answer.have & in_));
+  return static_cast<std::uint32_t>(std::popcount(answer.have & in_ & ~lacking_));
 }
 
 void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {
@@ -232,6 +233,12 @@ bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   const Fate fate = Judge(answer);
   if (fate == Fate::kWaits) return false;
   Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
+  if (fate == Fate::kFails && IsRefusal(errc) && !strong_) {
+    // What one member refuses stays if another one takes it.
+    const MemberMask asked = answer.asked & required_ & ~lost_;
+    if ((asked & ~answer.have & ~answer.failed) != 0) return false;
+    if ((asked & answer.have) != 0) errc = Errc::kUnknown;
+  }
   if (fate == Fate::kDone) errc = Errc::kOk;
   if (fate == Fate::kTooFew) errc = Errc::kUnknown;  // some members have it
   replies_.push_back({id, errc, answer.need.counts ? CountHave(answer) : 0});
@@ -254,7 +261,7 @@ MemberIndex ReplicaSet::ChooseReader(MemberMask clean, std::uint64_t random) con
   std::size_t shortest = SIZE_MAX;
   MemberMask best = 0;
   const MemberMask choice = in_ & clean;
-  const MemberMask sound = choice & ~lost_;
+  const MemberMask sound = choice & ~lost_ & ~lacking_;
   for (MemberMask left = sound != 0 ? sound : choice; left != 0; left &= left - 1) {
     const Queue& queue = queues_[static_cast<std::size_t>(std::countr_zero(left))];
     const std::size_t length = queue.own + queue.theirs;

@@ -87,11 +87,6 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
   co_return std::move(found);
 }
 
-// Returns true if the store will never take one of the states.
-bool IsRefusal(ErrorCode ec) {
-  return ec == Errc::kRefused || ec == Errc::kTooLarge || ec == Errc::kNotSerialized;
-}
-
 }  // namespace
 
 // Coroutines that serve share the state, because they may outlive the shard.

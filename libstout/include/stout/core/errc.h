@@ -30,4 +30,9 @@ enum class Errc {
 /// store".
 [[nodiscard]] std::string_view Describe(Errc errc);
 
+/// Returns true if the state will never be written, at least by the store that says so.
+[[nodiscard]] constexpr bool IsRefusal(Errc errc) {
+  return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kNotSerialized;
+}
+
 }  // namespace stout::inline v1

@@ -85,6 +85,11 @@ class ReplicaSet {
   /// and no read if another one is in. Answers that count it wait until it is out. Does nothing if
   /// the member is out already.
   void SetLost(MemberIndex member);
+  /// Records that the member lacks a change that another one may have, because it has refused it.
+  /// It is read and filled from only if no other member is in, and WAIT does not count it.
+  void SetLacking(MemberIndex member, bool lacks) {
+    lacking_ = lacks ? lacking_ | MaskOf(member) : lacking_ & ~MaskOf(member);
+  }
   /// Mode sc if true, ec otherwise.
   void SetStrong(bool strong) { strong_ = strong; }
 
@@ -206,6 +211,7 @@ class ReplicaSet {
   MemberMask lazy_ = 0;
   MemberMask sources_ = 0;
   MemberMask lost_ = 0;
+  MemberMask lacking_ = 0;
   MemberMask awaited_ = 0;
   MemberMask local_ = 0;
   bool strong_ = true;
