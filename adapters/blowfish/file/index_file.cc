@@ -39,7 +39,7 @@ std::span<std::byte> PagesOf(std::span<const std::byte> bytes) {
 
 // Returns false if an access to the bytes would raise SIGBUS, for example because of a bad sector.
 // Before Linux 5.14 there is no way to know.
-bool IsReadable(std::span<const std::byte> bytes) {
+bool IsReadable([[maybe_unused]] std::span<const std::byte> bytes) {
 #ifdef MADV_POPULATE_READ
   const auto pages = PagesOf(bytes);
   return ::madvise(pages.data(), pages.size(), MADV_POPULATE_READ) == 0 ||

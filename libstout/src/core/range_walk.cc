@@ -280,16 +280,15 @@ void RangeWalk::EndSettling(TimePoint now) {
 void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now) {
   const Item& item = page_[index];
   const Stamp stamp = state.stamp;
-  if (stamp == item.known.stamp) return;
-  // A copy by an owner since whose start the state has not changed.
-  if (item.known.stamp.version == 0 && stamp != Stamp{} && stamp.epoch < item.known.stamp.epoch) {
-    return;
-  }
-  if (now < newer_wins_until_ && at_target() && item.known.stamp > stamp) {
+  const Stamp known = item.known.stamp;
+  if (stamp == known) return;
+  // It has a copy by an owner since whose start the state has not changed.
+  if (known.version == 0 && stamp != Stamp{} && stamp.epoch < known.epoch) return;
+  if (now < newer_wins_until_ && at_target() && known > stamp) {
     Change(index, item.known);
   } else if (stamp == Stamp{} && !state.found) {
     if (item.known.found) Change(index, {});
-  } else if (item.known.stamp.epoch == set_.epoch() && item.known.stamp > stamp) {
+  } else if (known.epoch == set_.epoch() && known > stamp) {
     Change(index, state);  // a copy would lose
   } else {
     AddCopy(item.key, state);
