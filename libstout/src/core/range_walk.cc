@@ -282,10 +282,15 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now
   const Stamp stamp = state.stamp;
   const Stamp known = item.known.stamp;
   if (stamp == known) return;
-  // It has a copy by an owner since whose start the state has not changed.
-  if (known.version == 0 && stamp != Stamp{} && stamp.epoch < known.epoch) return;
+  // If the target has a copy by a later owner, the state has not changed since, unless the range
+  // went back to older data. The values of the target are known in the pass over the source.
+  const bool copied = known.version == 0 && stamp != Stamp{} && stamp.epoch < known.epoch;
+  const bool same =
+      item.known.found == state.found && (at_target() || item.known.value == state.value);
   if (now < newer_wins_until_ && at_target() && known > stamp) {
     Change(index, item.known);
+  } else if (copied && same) {
+    return;
   } else if (stamp == Stamp{} && !state.found) {
     if (item.known.found) Change(index, {});
   } else if (known.epoch == set_.epoch() && known > stamp) {

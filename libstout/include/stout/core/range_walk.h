@@ -41,7 +41,7 @@ struct WalkOptions {
 /// | the state read                                   | the target gets                        |
 /// |--------------------------------------------------|----------------------------------------|
 /// | has the target's stamp; or the key just changed  | nothing: it gets every change anyway   |
-/// | is older than the owner that filled the target   | nothing: the target has that state     |
+/// | is older, and equal to a later owner's copy      | nothing                                |
 /// | is older, and the target's newer state counts    | nothing; all members get its state     |
 /// | never existed                                    | a delete, as all members do            |
 /// | is of our epoch                                  | a copy with the state's own stamp      |
