@@ -112,7 +112,8 @@ void RangeKeeper::Work(TimePoint now) {
       AwaitBarrier(Job::kEnter);
     }
   }
-  // For example because a store has just refused a change. The walk need not be repeated.
+  // A store may just have refused a change. The walk need not be repeated for that.
+  if (barrier_failed_ && record_.strong && !want_strong_) StopJob(now);
   if (barrier_failed_ && IsDue(job_due_, now)) AwaitBarrier(job_);
   if (FillsLazy() && HasMoreUrgentJob(now)) StopJob(now);
   if (barrier_done_ && !proposed_) EndJob(now);

@@ -195,13 +195,13 @@ bool RangeKeeper::OnReply(const RunReply& reply, TimePoint now) {
     OnMark(reply.errc, now);
   } else if (reply.id == job_barrier_) {
     job_barrier_ = 0;
-    if (job_ == Job::kOpen) {
-      reply.errc == Errc::kOk ? StartCopy(now) : StopJob(now);
-    } else if (reply.errc == Errc::kOk) {
-      barrier_done_ = true;
-    } else {
+    if (reply.errc == Errc::kOk) {
+      job_ == Job::kOpen ? StartCopy(now) : void(barrier_done_ = true);
+    } else if (job_ == Job::kEnter || job_ == Job::kSwept) {
       barrier_failed_ = true;
       job_due_ = SaturatingAdd(now, options_.walk.retry);
+    } else {
+      StopJob(now);
     }
   }
   Advance(now);

@@ -298,7 +298,7 @@ class RangeKeeper {
   std::uint64_t fill_ = 0;   // grows with each
   std::optional<RangeWalk> walk_;
   ReplyId job_barrier_ = 0;
-  bool barrier_failed_ = false;  // and shall be asked again at job_due_
+  bool barrier_failed_ = false;  // of a walk that is done: it is repeated at job_due_
   bool barrier_done_ = false;
   bool job_proposed_ = false;  // the transaction under way ends the job
   TimePoint job_due_ = TimePoint::min();
