@@ -257,7 +257,7 @@ TEST_CASE("an answer that is too long in coming is an open one", "[router]") {
 TEST_CASE("the time that a client takes for its body is not the server's", "[router]") {
   ScriptedHttpServer server(Always(FormatAnswer(204, "")));
   RouterOptions options = Routed::Brisk();
-  options.answer_timeout = 1s;
+  options.answer_timeout = 3s;
   Routed routed(options);
   routed.MoveTo(server.address());
   Client client = routed.Connect();

@@ -96,11 +96,11 @@ Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
       break;
     }
     if (!receiving_) break;  // answered already: the server does not want the rest
-    deadline_.Clear();  // the time that the client takes is not the server's
+    if (!hurried_) deadline_.Clear();  // the time that the client takes is not the server's
     auto [bad, next] = co_await body.Next();
-    deadline_.Set(options_.answer_timeout);
     if (bad) Cut();  // the server must not take half a body for the whole
     if (bad || !receiving_) break;
+    if (!hurried_) deadline_.Set(options_.answer_timeout);
     part.data = next.size() > 0 ? const_cast<void*>(next.data()) : nullptr;
     part.size = next.size();
     part.more = next.size() > 0;
@@ -170,7 +170,9 @@ Task<bool> Exchange::Relay(http::SessionSocket& client, Deadline& deadline, unsi
 // --- The end ------------------------------------------------------------------------------------
 
 void Exchange::Hurry() {
-  if (receiving_) deadline_.Shorten(options_.last_word);
+  if (!receiving_) return;
+  hurried_ = true;
+  deadline_.Shorten(options_.last_word);
 }
 
 void Exchange::Cut() {

@@ -68,6 +68,7 @@ class Exchange {
   bool is_head_ = false;
   bool sending_ = false;    // the request is not yet sent in full
   bool receiving_ = false;  // the head of the answer is awaited
+  bool hurried_ = false;    // deadline_ is that of the last word
   bool sent_whole_ = false;
   bool answered_ = false;
 };
