@@ -41,15 +41,17 @@ MemoryStore::Table::Cell* MemoryStore::Table::Insert(const std::string& key) {
 
 void MemoryStore::Table::Apply(const WriteItem& item, Stamp stamp, Clock::time_point now,
                                Cell& cell) {
-  cell.stamp = stamp;
-  if (cell.deleted) tombstones_.erase(cell.tombstone);
-  cell.deleted = item.kind == WriteKind::kDelete;
-  if (cell.deleted) {
-    cell.value = std::string();
+  const auto former = cell.deleted ? cell.tombstone : tombstones_.end();
+  const bool deleted = item.kind == WriteKind::kDelete;
+  if (deleted) {
     cell.tombstone = tombstones_.insert(tombstones_.end(), {now + tombstone_ttl_, item.key});
+    cell.value = std::string();
   } else {
     cell.value = item.value;
   }
+  cell.stamp = stamp;
+  cell.deleted = deleted;
+  if (former != tombstones_.end()) tombstones_.erase(former);
 }
 
 void MemoryStore::Table::CollectTombstones(Clock::time_point now) {
