@@ -191,7 +191,7 @@ asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
 }
 
 asio::awaitable<void> LoadRun::WaitForBytes(const InputFile& file) {
-  if (HasBytes(file.fd())) co_return;
+  if (stopping() || HasBytes(file.fd())) co_return;
   boost::system::error_code ignored;
   waiting_.assign(file.fd(), ignored);
   co_await waiting_.async_wait(asio::posix::stream_descriptor::wait_read, kNoThrow);

@@ -65,7 +65,7 @@ class Loader {
     std::function<void(std::uint64_t line, std::string_view error)> refused;
     std::function<void(std::string_view trouble)> trouble;  ///< Told once while it is the same.
     std::function<void(std::string_view why)> waits;        ///< Answers are late: told once.
-    std::function<void()> gave_up;
+    std::function<void()> gave_up;                          ///< Once; the reason is gave_up().
   };
 
   Loader(const boost::asio::any_io_executor& executor, LoaderOptions options, Handlers handlers);
