@@ -43,6 +43,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   void OpenScope(Scope scope, Reply done);
   ErrorCode OpenWithEpoch(Epoch epoch);
   ErrorCode OpenFenced(Scope scope, Epoch epoch);
+  // Opens under what ownership_ has, or says whether that is so already.
+  ErrorCode Start(Epoch epoch);
 
   struct Kept {
     Reply reply;

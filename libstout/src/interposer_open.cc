@@ -58,6 +58,12 @@ void Interposer::Impl::OpenScope(Scope scope, Reply done) {
 }
 
 ErrorCode Interposer::Impl::OpenWithEpoch(Epoch epoch) {
+  if (!opens_.empty() && !ownership_.scope.empty()) return Errc::kBadOptions;
+  if (!engine_) ownership_ = {};
+  return Start(epoch);
+}
+
+ErrorCode Interposer::Impl::Start(Epoch epoch) {
   if (trouble_) return Errc::kBadOptions;
   if (closed_ != Errc::kOk) return closed_;
   if (!engine_) {
@@ -75,7 +81,7 @@ ErrorCode Interposer::Impl::OpenFenced(Scope scope, Epoch epoch) {
   } else if (closed_ == Errc::kOk && ownership != ownership_) {
     return Errc::kBadOptions;
   }
-  return OpenWithEpoch(epoch);
+  return Start(epoch);
 }
 
 std::optional<std::uint64_t> Interposer::Impl::BeginOpen(Ownership ownership, Reply done) {
@@ -120,7 +126,7 @@ void Interposer::Impl::PostOpened(std::shared_ptr<Impl> self, std::uint64_t atte
 void Interposer::Impl::Opened(std::uint64_t attempt, ErrorCode ec, Epoch epoch) {
   // The answer may be too late: a later attempt may ask for another scope or epoch.
   if (opens_.empty() || attempt != open_attempt_) return;
-  EndOpens(ec ? ec : OpenWithEpoch(epoch));
+  EndOpens(ec ? ec : Start(epoch));
 }
 
 void Interposer::Impl::EndOpens(ErrorCode ec) {

@@ -26,6 +26,17 @@ struct SharedWorld : World {
   std::unique_ptr<Interposer> second;
 };
 
+TEST_CASE("an open interposer does not open under another epoch or scope", "[interposer]") {
+  SharedWorld world;
+  world.On([&] {
+    CHECK_FALSE(world.second->OpenFenced("scope", 7));
+    CHECK_FALSE(world.second->OpenWithEpoch(7));
+    CHECK(world.second->OpenWithEpoch(8) == Errc::kBadOptions);
+    CHECK(world.second->OpenFenced("scope", 8) == Errc::kBadOptions);
+    CHECK(world.second->OpenFenced("other", 7) == Errc::kBadOptions);
+  });
+}
+
 TEST_CASE("two interposers on one strand are called in one turn", "[interposer]") {
   SharedWorld world;
   CHECK(world.second->get_executor() == world.interposer->get_executor());
