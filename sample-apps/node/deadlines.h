@@ -23,7 +23,7 @@ struct Deadlines {
   bool shared = false;  ///< other nodes set deadlines, too
   /// No key expires before it. 0 if that is not known.
   std::atomic<std::int64_t> earliest = 0;
-  std::atomic<bool> over = false;  ///< the keys are gone: no sweep begins any more
+  std::atomic<bool> over = false;  ///< the keys are gone: sweeps end, and none begins any more
 
   /// A key has this deadline.
   void Note(std::int64_t deadline) {

@@ -48,7 +48,8 @@ struct KeyTurn {
   void Run(const std::string* state);
 
   void Put(std::string next, std::int64_t until = kNoDeadline);
-  /// Deletes the key if it exists or has expired: by another clock it may exist still.
+  /// Deletes the key if it exists or has expired: by another clock it may exist still. In mode
+  /// aa+ec this also deletes a newer value that this node has not seen, as any DEL does.
   void Remove();
   /// Returns false, and fails, if the replies would be larger than allowed.
   bool ReplyValue();

@@ -107,8 +107,8 @@ struct Request {
     const auto [first, last, step] = command->keys;
     return arguments[static_cast<std::size_t>(first) + index * static_cast<std::size_t>(step)];
   }
-  /// Calls `take` with each key, of EXEC with the watched ones and those of its commands, until it
-  /// returns false. Returns false if it did.
+  /// Calls `take` with each key until it returns false, and returns false if it did. The keys of
+  /// EXEC are the watched ones and those of its commands.
   template <typename Take>
   bool AllKeys(Take take) const {
     for (const auto& each : watched) {

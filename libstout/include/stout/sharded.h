@@ -222,9 +222,9 @@ class Sharded {
   }
 
   /// SafeReply for keys of any shards: `void(ErrorCode)`. Each key counts at the version that it
-  /// has when the call reaches its shard. It is for states that were read: of a change that the
-  /// store has refused before the call, only Application::on_refused tells. So reply to a change
-  /// through AsyncChange.
+  /// has when the call reaches its shard. It is for states that were read: a change that the
+  /// store has refused before the call is reported to Application::on_refused only. So reply to a
+  /// change through AsyncChange.
   template <typename Token>
   auto AsyncSafeReply(KeyList keys, Token&& token) {
     return Async(
