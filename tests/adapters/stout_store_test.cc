@@ -20,6 +20,7 @@
 #include "node/open_datalet.h"
 #include "node/value_format.h"
 #include "remote_store_fixture.h"
+#include "resp/store/store_commands.h"
 #include "scripted_resp_server.h"
 #include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/memory_store.h"
@@ -35,6 +36,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using Catch::Contains;
+using Catch::StartsWith;
 
 const WriteResult kDurable{};
 
@@ -193,7 +195,7 @@ TEST_CASE_METHOD(ServedTest, "stout: commands of one kind are carried out side b
 
 TEST_CASE_METHOD(ServedTest, "stout: a malformed command changes nothing", "[stout]") {
   RespClient client(node_.port());
-  const std::string most = std::to_string((std::uint64_t{1} << 62) + 1);
+  const std::string most = std::to_string(resp::kMostStamp + 1);
   const std::vector<std::vector<std::string>> commands = {
       {"STOUT.WRITE"},
       {"STOUT.WRITE", "0", "s"},
@@ -290,7 +292,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
              Contains("larger than --max-value"));
   CHECK_THAT(RespClient(node.port()).Do({"SET", "k", value + "v"}), Contains("Protocol error"));
   // The most items, with all the bytes that a batch may have, and the largest stamps.
-  constexpr std::uint64_t most = std::uint64_t{1} << 62;
+  constexpr std::uint64_t most = resp::kMostStamp;
   std::vector<WriteItem> items;
   std::size_t left = traits.max_batch_bytes;
   for (std::size_t i = 0; i < traits.max_batch_items; ++i) {
@@ -302,6 +304,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   }
   CHECK((WriteNow(*store, Batch(most, items)) == kDurable));
   CHECK(ReadOne(*store, "0").found);
+  CHECK_THAT(RespClient(node.port()).Do({"STOUT.EPOCH"}), StartsWith("-REFUSED all epochs"));
 }
 
 TEST_CASE_METHOD(ServedTest, "stout: a read larger than --max-replies is answered in parts",

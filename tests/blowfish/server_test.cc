@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "resp/store/store_commands.h"
 #include "server_settings.h"
 #include "stout/core/random.h"
 #include "tests/support/blowfish_server.h"
@@ -276,14 +277,45 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
   CHECK(client.Do({"GET", "k"}) == "(nil)");
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "9", "s", "1"}), StartsWith("-ERR no such shard"));
-  // Whose successor nobody could name.
-  const std::string most = GENERATE("4611686018427387905", "9223372036854775807");
+  // A reply has no room for it.
+  const std::string most = std::to_string(resp::kMostStamp + 1);
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", most, "DEL", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "9", "DEL", "k", most}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.FENCE", "s", most}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.FENCE", "s", "-1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1", "v", "DEL", "k", "2"}),
              Contains("appears twice"));
+}
+
+TEST_CASE("after the largest fence or write that a server takes, epochs go on") {
+  const BlowfishServer server(2);
+  RespClient client(server.port());
+  const std::string most = std::to_string(resp::kMostStamp);
+  CHECK(client.Do({"STOUT.FENCE", "s", most}).ends_with("+REFUSED]"));
+  CHECK(client.Do({"STOUT.WRITE", "0", "s", most}).ends_with("+REFUSED]"));
+  constexpr Epoch kJump = Epoch{1} << 62;
+  CHECK(client.Do({"STOUT.FENCE", "s", std::to_string(kJump + 1)}).ends_with("+REFUSED]"));
+  const std::string jump = std::to_string(kJump);
+  if (GENERATE(false, true)) {
+    CHECK(client.Do({"STOUT.FENCE", "s", jump}).ends_with("+OK]"));
+  } else {
+    CHECK(client.Do({"STOUT.WRITE", "0", "s", jump}).ends_with("+OK]"));
+  }
+  for (int i = 0; i < 2; ++i) {
+    const std::string next = std::to_string(kJump + 1 + i);
+    CHECK(client.Do({"STOUT.EPOCH"}).ends_with(":" + next + "]"));
+    for (const std::string shard : {"0", "1"})
+      CHECK(client.Do({"STOUT.WRITE", shard, "s", next}).ends_with("+OK]"));
+  }
+}
+
+TEST_CASE("a plain write after the largest version has a stamp that a client may name") {
+  const BlowfishServer server(1);
+  RespClient client(server.port());
+  const std::string most = std::to_string(resp::kMostStamp);
+  CHECK(client.Do({"STOUT.WRITE", "0", "s", "7", "PUT", "k", most, "v"}).ends_with("+OK]"));
+  CHECK(client.Do({"SET", "k", "w"}) == "+OK");
+  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:8, :1, $w]]"));
 }
 
 TEST_CASE("an epoch does not wait for a long command before another epoch in its pipeline") {

@@ -40,7 +40,9 @@ WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes) 
   std::vector<Stamp> stamps(batch.items.size());
   for (std::size_t i = 0; i < stamps.size(); ++i) {
     stamps[i] = shard.NewestStamp(batch.items[i].key).value_or(Stamp());
-    batch.epoch = std::max(batch.epoch, stamps[i].epoch);
+    // A version without a successor is followed by another epoch.
+    const bool last = stamps[i].version >= resp::kMostStamp;
+    batch.epoch = std::max(batch.epoch, stamps[i].epoch + (last ? 1 : 0));
   }
   for (std::size_t i = 0; i < stamps.size(); ++i) {
     WriteItem& item = batch.items[i];

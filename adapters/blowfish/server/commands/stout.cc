@@ -29,6 +29,16 @@ void ShowShards(const resp::Call& call) {
                    call.reply);
 }
 
+// --- Epochs of clients ---------------------------------------------------------------------------
+
+/// How far ahead of a shard's epochs a client may go: half of them all. So one command leaves
+/// STOUT.EPOCH enough of them.
+constexpr Epoch kLongestJump = Epoch{1} << 62;
+
+bool IsTooFar(const Work& work, Epoch epoch) {
+  return epoch > work.shard().max_epoch() + kLongestJump;
+}
+
 // --- STOUT.READ ----------------------------------------------------------------------------------
 
 // The argument behind the name is the number of a shard.
@@ -98,6 +108,10 @@ Step WriteStamped(Work& work) {
       return Step::kBegun;
     }
   }
+  if (IsTooFar(work, changes->epoch)) {
+    work.subrequest.written = {Errc::kRefused, {}};
+    return Step::kBegun;
+  }
   if (work.waits().MustWait(changes->items)) {
     work.batch.write = std::move(changes);
     return Step::kAfterPoll;
@@ -132,10 +146,10 @@ Step TakeEpoch(Work& work) {
 
 // The largest of all shards.
 void GatherEpoch(Gather& gather) {
-  std::int64_t largest = 0;
+  Epoch largest = 0;
   for (const Batch::Place place : gather.places)
-    largest = std::max(largest, gather.At(place).number);
-  resp::ReplyEpoch(gather.Queue(), static_cast<Epoch>(largest), gather.reply);
+    largest = std::max(largest, static_cast<Epoch>(gather.At(place).number));
+  resp::ReplyEpoch(gather.Queue(), largest, gather.reply);
 }
 
 void ParseFence(Request& request, const ParseContext&) {
@@ -148,6 +162,10 @@ void ParseFence(Request& request, const ParseContext&) {
 }
 
 Step RaiseFence(Work& work) {
+  if (IsTooFar(work, work.As<NewFence>().epoch)) {
+    work.subrequest.number = static_cast<std::int64_t>(Errc::kRefused);
+    return Step::kBegun;
+  }
   const Scope scope(work.As<NewFence>().scope);
   if (scope == Scope() && work.waits().FenceMustWait()) return Step::kAfterPoll;
   work.Count([&] {

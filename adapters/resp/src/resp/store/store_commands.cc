@@ -14,15 +14,10 @@
 namespace stout::resp {
 namespace {
 
-/// The largest epoch or version that a client may name. The integers of replies end at 2^63 - 1,
-/// so they have room for its successors.
-constexpr std::int64_t kMostStamp = std::int64_t{1} << 62;
-
 // Reads an epoch or a version.
 std::optional<std::uint64_t> ParseStamp(std::string_view text) {
-  const auto number = ParseInteger(text);
-  if (!number || *number < 0 || *number > kMostStamp) return std::nullopt;
-  return static_cast<std::uint64_t>(*number);
+  const auto number = ParseUnsigned(text);
+  return number && *number <= kMostStamp ? number : std::nullopt;
 }
 
 // The reply begins with the length of a queue, and has this number of further elements.
@@ -73,7 +68,7 @@ bool ParseStoutWrite(Arguments arguments, WriteBatch& batch, std::string& error)
   if (arguments.size() < 4) return fail("STOUT.WRITE shard scope epoch, then its changes");
   batch.scope = arguments[2];
   const auto epoch = ParseStamp(arguments[3]);
-  if (!epoch) return fail("the epoch is not a number from 0 to 2^62");
+  if (!epoch) return fail("the epoch is not a number from 0 to 2^63 - 1");
   batch.epoch = *epoch;
 
   boost::unordered_flat_set<std::string_view, std::hash<std::string_view>> keys;
@@ -85,7 +80,7 @@ bool ParseStoutWrite(Arguments arguments, WriteBatch& batch, std::string& error)
     if (arguments.size() - at < words) return fail("the last change is cut off");
     const std::string_view key = arguments[at + 1];
     const auto version = ParseStamp(arguments[at + 2]);
-    if (!version) return fail("a version is not a number from 0 to 2^62");
+    if (!version) return fail("a version is not a number from 0 to 2^63 - 1");
     if (!keys.insert(key).second)
       return fail(fmt::format("change {} has a key that appears twice", batch.items.size()));
     batch.items.push_back({.key = std::string(key),
@@ -148,6 +143,7 @@ void ReplyWritten(std::uint64_t queue, const WriteResult& result, ReplyWriter& r
 }
 
 void ReplyEpoch(std::uint64_t queue, Epoch epoch, ReplyWriter& reply) {
+  if (epoch > kMostStamp) return reply.Error("REFUSED all epochs to 2^63 - 1 are used");
   Begin(queue, 1, reply);
   reply.Integer(static_cast<std::int64_t>(epoch));
 }

@@ -30,12 +30,16 @@ namespace stout::resp {
 ///
 /// - queue: requests that wait at the shard. A read counts its own keys.
 /// - outcome: OutcomeName(). An index is that of a change, from 0; indices ascend.
+/// - epoch, version: 0 to kMostStamp.
 /// - state: [epoch, version, value], in which a tombstone has no value; nil if the key is unknown;
 ///   or an error if this state alone cannot be read.
 /// - more: 0 at the end of the shard, 1 before it.
 ///
 /// An answer may be an error instead. Its first word is OutcomeName(), or any other if nothing was
 /// done and the command may be repeated.
+
+/// The largest epoch or version that a client may name: the largest integer of a reply.
+inline constexpr std::uint64_t kMostStamp = INT64_MAX;
 
 /// The facts about a server and its data.
 struct StoreFacts {
@@ -82,12 +86,13 @@ inline constexpr std::string_view kStoutScanSyntax =
 /// Returns the epoch of STOUT.FENCE, or nullopt if it is malformed: kStoutFenceSyntax.
 [[nodiscard]] std::optional<Epoch> ParseStoutFence(Arguments arguments);
 inline constexpr std::string_view kStoutFenceSyntax =
-    "ERR STOUT.FENCE scope epoch, which is 0 to 2^62";
+    "ERR STOUT.FENCE scope epoch, which is 0 to 2^63 - 1";
 
 /// Returns the word for an outcome: "OK", "FENCED", ...
 [[nodiscard]] std::string_view OutcomeName(Errc errc);
 
 void ReplyWritten(std::uint64_t queue, const WriteResult& result, ReplyWriter& reply);
+/// An error if the epoch is above kMostStamp, because no client could name it.
 void ReplyEpoch(std::uint64_t queue, Epoch epoch, ReplyWriter& reply);
 void ReplyFenced(std::uint64_t queue, Errc outcome, ReplyWriter& reply);
 /// A state. nullopt: a tombstone.
