@@ -20,6 +20,7 @@ namespace {
 using test::CommandWords;
 using test::MakeRunner;
 using test::OpenedShard;
+using test::Sets;
 using test::ShardClient;
 using test::ValueOf;
 
@@ -184,6 +185,38 @@ TEST_CASE("a shard keeps no memory of large values that were read") {
     CHECK(client.Reply(0).size() > 2 * kMiB);
   }
   CHECK(stout::test::Bytes() < before + kMiB);
+}
+
+TEST_CASE("a page of SCAN keeps no memory of keys that it does not return") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {};
+  opened.Open();
+  ShardClient client(opened);
+  client.Do(Sets(1000, "v"));
+  CommandWords command = {"SCAN", "0", "COUNT", "1000"};
+  const auto filter = GENERATE(values<CommandWords>({{"TYPE", "hash"}, {"MATCH", "x"}}));
+  command.insert(command.end(), filter.begin(), filter.end());
+  client.Do({{"SCAN", "0", "COUNT", "1", "MATCH", "x"}});
+  const std::size_t before = stout::test::Bytes();
+  client.Do({command});
+  CHECK(client.Error(0).empty());
+  CHECK(client.At(0).keys.empty());
+  CHECK(stout::test::Bytes() < before + 1000 * sizeof(std::string));
+}
+
+TEST_CASE("the place where the next page of SCAN begins counts towards the replies") {
+  OpenedShard opened{Schema()};
+  ShardClient client(opened);
+  client.Do({{"SET", std::string(1000, 'a'), "v"}, {"SET", "b", "v"}});
+  client.set_max_replies(1500);
+  const CommandWords page = {"SCAN", "0", "COUNT", "1", "TYPE", "hash"};
+  client.Do({page, page});
+  CHECK(client.Error(0).empty());
+  CHECK(client.At(0).scanned);
+  CHECK(client.Error(1).starts_with("ERR the replies are larger than --max-replies"));
+  CHECK_FALSE(client.At(1).scanned);
+  client.Do({{"SCAN", "0", "COUNT", "1"}});  // the smallest page
+  CHECK(client.Error(0).empty());
 }
 
 TEST_CASE("commands that ask whether a key exists do not read its value") {

@@ -150,7 +150,14 @@ bool ScanKeys(Slice& slice) {
     std::erase_if(found.keys,
                   [&](const std::string& key) { return !resp::GlobMatch(*page.match, key); });
   }
-  if (!slice.work.Keep(SizeOf(found.keys))) found.FreeKeys();
+  found.keys.shrink_to_fit();
+  std::size_t bytes = SizeOf(found.keys) + (found.scanned ? found.scanned->size() : 0);
+  // No page is smaller than one of one key.
+  if (found.keys.size() <= 1) bytes = std::min(bytes, slice.work.batch.batch->max_replies);
+  if (!slice.work.Keep(bytes)) {
+    found.FreeKeys();
+    found.scanned.reset();
+  }
   return true;
 }
 
