@@ -68,8 +68,8 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
       // The commands before it come first, because other clients wait while it has its turn.
       batch_.TakeBack();
       if (!batch_.order.empty()) co_await Dispatch();
-      FanOut out(batch_);
-      last->fan_out(out);
+      FanOut fan_out(batch_);
+      last->fan_out(fan_out);
       turn = co_await service_.epochs.Enter();
     }
     if (!batch_.order.empty()) co_await Dispatch();
