@@ -57,12 +57,13 @@ void ParseRead(Request& request, const ParseContext& context) {
   }
 }
 
-// The client asks again for states that do not fit. The first one fits, so it gets them all.
+// The client asks again for states that do not fit. If the read is alone in its batch, the first
+// state fits, so the client gets them all.
 void ReadState(Work& work, const FoundState& state) {
   const bool fits = !state.value || work.batch.Keep(state.value->size());
   work.Reply([&](resp::ReplyWriter& reply) {
     if (!fits) {
-      reply.Error("TRANSIENT the values are larger than --max-replies: read this key again");
+      reply.Error("TRANSIENT the values are larger than --max-replies: read this key again, alone");
     } else if (state.known) {
       resp::ReplyState(state.stamp, state.value, reply);
     } else {
