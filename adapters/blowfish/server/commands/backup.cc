@@ -30,13 +30,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns true if the path is the directory or in it, also by symbolic links.
+// Returns true if the path is the directory or in it, also by symbolic links. Returns false
+// if the directory cannot be read.
 bool IsIn(const fs::path& path, std::string_view directory) {
   std::error_code unreadable;
   const fs::path of = fs::weakly_canonical(directory, unreadable);
   const fs::path in = fs::weakly_canonical(path, unreadable);
   const auto [rest, unused] = std::mismatch(of.begin(), of.end(), in.begin(), in.end());
-  return rest == of.end();
+  return !of.empty() && rest == of.end();
 }
 
 std::string WhyNot(std::string_view directory, std::string_view of_server) {
