@@ -44,9 +44,9 @@ struct LoaderOptions {
 /// A record that the server cannot take now, or that had no answer before a connection was lost, is
 /// sent again, with pauses. A server that merges may let writes wait for minutes. So if answers are
 /// late, another connection sends PING, and while the server answers that, records are not sent
-/// again for 10 minutes. A refused record is reported and skipped. A server or a network may
-/// deliver data of a lost connection after data of the next one. That may undo a later record,
-/// because SET has no versions.
+/// again for 10 minutes, or for the patience if that is longer. A refused record is reported and
+/// skipped. A server or a network may deliver data of a lost connection after data of the next one.
+/// That may undo a later record, because SET has no versions.
 ///
 /// Threads: one, of its executor.
 /// Owner: must outlive the work that its executor runs for it.
