@@ -64,7 +64,8 @@ void Auth(const Call& call) {
 /// Bytes of a name that a client gives to itself. A guess: each reply of CLIENT LIST has all names.
 constexpr std::size_t kLongestName = 1024;
 
-// Returns the error of a bad name, or an empty text. `what`: the name's name.
+// Returns the error of a bad name, or an empty text. `what`: the option or kind that the error
+// names.
 std::string WhyNotName(std::string_view what, std::string_view name) {
   if (name.size() > kLongestName)
     return fmt::format("ERR {} cannot be longer than {} bytes.", what, kLongestName);
