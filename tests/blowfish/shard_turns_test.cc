@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -81,9 +82,10 @@ class LogNamesInUse {
     for (std::uint64_t sequence = 1; sequence <= 100; ++sequence) {
       const auto path =
           std::filesystem::path(opened.directory()) / kLogName / LogFileName(sequence);
-      if (!std::filesystem::exists(path)) taken_.push_back(path);
+      // The log may begin a file meanwhile, which is in use, too.
+      std::error_code in_use;
+      if (std::filesystem::create_directory(path, in_use)) taken_.push_back(path);
     }
-    for (const auto& path : taken_) std::filesystem::create_directory(path);
   }
   LogNamesInUse(const LogNamesInUse&) = delete;
   LogNamesInUse& operator=(const LogNamesInUse&) = delete;
