@@ -25,6 +25,11 @@ TEST_CASE("a merge takes the last files that are not much larger than what is ne
   CHECK(FirstToMerge(Fills{{45, 45}, {5, 5}}, 10, 100) == 0);
 }
 
+TEST_CASE("a merge that only sweeps rewrites no tombstones", "[first_to_merge]") {
+  CHECK(FirstToMerge(Fills{{90, 40}, {0, 0}}, 0, 100) == 2);
+  CHECK(FirstToMerge(Fills{{90, 90}, {0, 0}}, 1, 100) == 1);
+}
+
 TEST_CASE("a merge takes no full file, and none that is older", "[first_to_merge]") {
   CHECK(FirstToMerge(Fills{{51, 51}}, 50, 100) == 1);
   CHECK(FirstToMerge(Fills{{50, 50}}, 50, 100) == 0);

@@ -134,7 +134,8 @@ class Compaction {
   [[nodiscard]] bool IsMergeDue() const;
   [[nodiscard]] bool IsFreezeDue() const;
   [[nodiscard]] bool IsTooMuch() const { return log_.unmerged_bytes > options_.max_unmerged_bytes; }
-  // A merge then frees room, see FilesToSweep(). So this ends, if nothing is written.
+  // A merge then frees room: in the files that it takes, or in others, see FilesToSweep(). So this
+  // ends, if nothing is written.
   [[nodiscard]] bool IsMuchReplaced() const {
     const auto& [bytes, live] = log_.files;
     return bytes - live > live + options_.merge_bytes;

@@ -15,6 +15,7 @@ std::size_t FirstToMerge(std::span<const FileFill> files, std::uint64_t newer,
                          std::uint64_t max_file_bytes) {
   constexpr std::uint64_t kRatio = 4;
   std::size_t first = files.size();
+  if (newer == 0) return first;
   for (; first > 0; --first) {
     const FileFill& file = files[first - 1];
     if (IsFull(file, max_file_bytes) || file.live / kRatio > newer) break;

@@ -30,6 +30,9 @@ struct FileRun {
 /// which stay as they are, and few others. Where values are much smaller than files, a byte is
 /// rewritten about four times until its file is full.
 ///
+/// If nothing is newer, it takes none: the merge is there for the files that it sweeps. Otherwise a
+/// series of such merges would rewrite the tombstones of the last files each time.
+///
 /// `files`: the oldest first. `newer`: bytes that are in no file yet. `max_file_bytes`: what one
 /// file holds at most.
 [[nodiscard]] std::size_t FirstToMerge(std::span<const FileFill> files, std::uint64_t newer,
