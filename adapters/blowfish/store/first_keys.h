@@ -16,6 +16,11 @@ namespace stout::blowfish {
 /// Threads: none of its own; callers serialise.
 class FirstKeys {
  public:
+  /// Deleted or replaced keys of a store that a page of keys passes over before EndAt(): about a
+  /// millisecond of work. Each store counts its own. Otherwise, once one store has passed them, the
+  /// next store would end the page at its first such key.
+  static constexpr std::size_t kMostPassed = 10'000;
+
   explicit FirstKeys(std::size_t count) : count_(count) {}
 
   /// A key that was not offered before. False: neither it nor any key behind it is among the first,

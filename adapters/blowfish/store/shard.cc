@@ -222,11 +222,18 @@ std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after,
 void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after, Keys which,
                           FirstKeys& first) const {
   const SuffixStore& store = *suffixes_[i];
+  const bool all = which == Keys::kAll;
+  std::size_t passed = 0;
   for (std::uint32_t entry = after ? store.LowerBound(*after) : 0; entry < store.size(); ++entry) {
     const LogEntry& at = store.At(entry);
     const KeyView key = at.record.key;
-    if ((at.deleted && which != Keys::kAll) || key == after || IsInNewer(key, i + 1)) continue;
-    if (!first.Offer(key)) return;
+    if (first.IsBeyond(key)) return;
+    if (key == after) continue;
+    if ((all || !at.deleted) && !IsInNewer(key, i + 1)) {
+      (void)first.Offer(key);
+    } else if (!all && ++passed == FirstKeys::kMostPassed) {
+      return first.EndAt(key);
+    }
   }
 }
 

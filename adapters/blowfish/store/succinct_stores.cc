@@ -11,9 +11,6 @@
 namespace stout::blowfish {
 namespace {
 
-/// Hidden records of a file that a page of keys passes over: about a millisecond of work.
-constexpr std::size_t kMostPassed = 10'000;
-
 // The keys of one file, or those that it has deleted, for a walk through all files side by side.
 struct FileKeys {
   std::size_t file;
@@ -227,7 +224,7 @@ void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_dele
       if (first.IsBeyond(key)) return false;
       if (key == after) return true;
       if (!hidden.Has(static_cast<std::uint32_t>(record))) return first.Offer(key);
-      if (with_deleted || ++passed < kMostPassed) return true;
+      if (with_deleted || ++passed < FirstKeys::kMostPassed) return true;
       first.EndAt(key);
       return false;
     });
