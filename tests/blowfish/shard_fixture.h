@@ -174,6 +174,9 @@ inline void CheckReads(Shard& shard, const Model& model) {
     CHECK_FALSE(shard.IsPending(name));
   }
   CHECK(shard.size() == there);
+  std::uint64_t live = 0;
+  for (const FileFill& fill : shard.files().fills()) live += fill.live;
+  CHECK(shard.files().fill().live == live);
 }
 
 }  // namespace stout::blowfish::test

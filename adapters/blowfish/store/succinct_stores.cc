@@ -68,6 +68,7 @@ void SuccinctStores::HideReplaced() {
       std::ranges::push_heap(queue, IsBehind);
     }
   }
+  Sum();
 }
 
 std::vector<std::shared_ptr<const SuccinctStore>> SuccinctStores::Replace(FileRun run,
@@ -86,6 +87,8 @@ void SuccinctStores::Sum() {
   std::uint64_t ordered_bytes = 0;
   for (const File& file : files_) {
     SuccinctStore& store = *file.store;
+    const auto [bytes, live] = file.fill();
+    sums_.fill = {sums_.fill.bytes + bytes, sums_.fill.live + live};
     sums_.records += store.records();
     sums_.file_bytes += store.file_bytes();
     if (store.HasPackedBlocks()) sums_.packed_records += store.records();
@@ -118,15 +121,6 @@ std::vector<FileFill> SuccinctStores::fills() const {
   std::vector<FileFill> fills;
   for (const File& file : files_) fills.push_back(file.fill());
   return fills;
-}
-
-FileFill SuccinctStores::fill() const {
-  FileFill all;
-  for (const File& file : files_) {
-    const auto [bytes, live] = file.fill();
-    all = {all.bytes + bytes, all.live + live};
-  }
-  return all;
 }
 
 std::uint64_t SuccinctStores::hidden() const {

@@ -68,7 +68,7 @@ class SuccinctStores {
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] std::vector<FileFill> fills() const;
   /// The sum of fills().
-  [[nodiscard]] FileFill fill() const;
+  [[nodiscard]] const FileFill& fill() const { return sums_.fill; }
   [[nodiscard]] std::uint64_t records() const { return sums_.records; }  ///< hidden ones included
   [[nodiscard]] std::uint64_t hidden() const;
   [[nodiscard]] std::uint64_t file_bytes() const { return sums_.file_bytes; }
@@ -82,7 +82,12 @@ class SuccinctStores {
   [[nodiscard]] std::optional<Found> Find(KeyView key) const;
 
   /// A store that is newer than all files has the key.
-  void Hide(Place place) { files_[place.file].hidden.Hide(place.record); }
+  void Hide(Place place) {
+    File& file = files_[place.file];
+    sums_.fill.live -= file.fill().live;
+    file.hidden.Hide(place.record);
+    sums_.fill.live += file.fill().live;
+  }
   void Hide(KeyView key);
 
   /// Calls visit(i, stamp, value) for each of the places, in any order.
@@ -143,7 +148,7 @@ class SuccinctStores {
     std::uint32_t ordered_layers = 0;
     std::uint64_t ordered_bytes = 0;
 
-    // A worker asks for it in each of its turns, so it does not look into the store.
+    // Each Hide() asks for it, so it does not look into the store.
     [[nodiscard]] FileFill fill() const {
       const std::uint64_t count = hidden.count();
       return {bytes, count == 0 ? bytes : bytes * (records - count) / records};
@@ -152,6 +157,7 @@ class SuccinctStores {
 
   // Over all files. They are kept because a worker reads them in each of its turns.
   struct Sums {
+    FileFill fill;
     std::uint64_t records = 0;
     std::uint64_t file_bytes = 0;
     LayerNumbers layers;  // the most of any file
@@ -162,7 +168,7 @@ class SuccinctStores {
     std::uint64_t packed_records = 0;
   };
 
-  // To be called after each change of the files or of their layers.
+  // To be called after each change of the files or of their layers. Hide() keeps its sum itself.
   void Sum();
   void OfferDeleted(std::size_t file, std::optional<std::string_view> after,
                     const std::function<bool(KeyView)>& is_in_newer, FirstKeys& first) const;
