@@ -1,5 +1,6 @@
 #include "blowfish/server/reshard.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -201,11 +202,10 @@ ErrorCode CheckCanBeRenamed(const std::string& directory, Diagnostics* diagnosti
                 fmt::format("{}: cannot be renamed; give its path with its name", directory),
                 diagnostics);
   }
-  struct stat status = {};
-  struct stat above = {};
-  const bool known =
-      ::lstat(path.c_str(), &status) == 0 && ::stat(path.parent_path().c_str(), &above) == 0;
-  if (!known || status.st_dev == above.st_dev) return {};
+  // Linux before 5.8 reports no mount point.
+  struct statx status = {};
+  const bool known = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &status) == 0;
+  if (!known || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return {};
   return Fail(Errc::kBadUrl,
               fmt::format("{}: is a mount point, which cannot be renamed; move its files into a "
                           "new directory below it, and give that one",
