@@ -27,7 +27,7 @@ int AdviceFor(Access access) {
   return MADV_NORMAL;
 }
 
-/// What is read ahead of its checksum.
+// Bytes that are made resident before their checksum is computed.
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 
 // From the start of a page on, as madvise asks for.

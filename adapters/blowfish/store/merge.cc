@@ -41,7 +41,8 @@ class SuffixSource final : public Source {
 /// the merge at once.
 constexpr std::uint32_t kMostTogether = 1024;
 constexpr std::uint64_t kBytesTogether = std::uint64_t{1} << 20;
-/// Larger buffers are not kept for the next values: all kept ones together have these bytes.
+/// Larger buffers are not kept for the next values. So those of a file together have at most
+/// kBytesTogether.
 constexpr std::uint64_t kKeptBytes = kBytesTogether / kMostTogether;
 
 // Values of an index are read many at a time, which is ten times as fast. Values of blocks are read
