@@ -45,9 +45,8 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
         const auto join = stout::internal::Join::Of(served.size() + 1, std::move(done));
         for (const RangeServer::Served& range : served) {
           asio::post(range->map->get_executor(), [range, join] {
-            range->map->Flush([join](ErrorCode ec) {
-              join->Finish(IsRefusal(ec) ? ErrorCode() : ec);
-            });
+            range->map->Flush(
+                [join](ErrorCode ec) { join->Finish(IsRefusal(ec) ? ErrorCode() : ec); });
           });
         }
         join->Finish({});

@@ -170,8 +170,8 @@ class Interposer {
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
-  /// durable. If none of the keys is dirty it runs at once, but not inside this call. Call it in the
-  /// turn of the change: by a later turn the store may have refused the state, and then only
+  /// durable. If none of the keys is dirty it runs at once, but not inside this call. Call it in
+  /// the turn of the change: by a later turn the store may have refused the state, and then only
   /// on_refused reports it.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);

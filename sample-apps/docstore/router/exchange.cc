@@ -95,7 +95,7 @@ Task<void> Exchange::Send(const RequestHead& head, RequestBody& body) {
       sent_whole_ = true;
       break;
     }
-    if (!receiving_) break;  // answered already: the server does not want the rest
+    if (!receiving_) break;            // answered already: the server does not want the rest
     if (!hurried_) deadline_.Clear();  // the time that the client takes is not the server's
     auto [bad, next] = co_await body.Next();
     if (bad) Cut();  // the server must not take half a body for the whole
