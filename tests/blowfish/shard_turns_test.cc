@@ -24,6 +24,14 @@ using test::CheckReads;
 using test::Model;
 using test::OpenedShard;
 
+// It freezes and merges little, and needs the one slot of the server for each merge.
+void OpenInTurns(OpenedShard& opened) {
+  opened.options.merge_slots = std::make_shared<MergeSlots>(1);
+  opened.options.compaction.freeze_bytes = 1 << 10;
+  opened.options.compaction.merge_bytes = 2 << 10;
+  opened.Open();
+}
+
 TEST_CASE("a shard merges when it is its turn among those of the server", "[shard]") {
   OpenedShard opened{Schema()};
   opened.options.merge_slots = std::make_shared<MergeSlots>(1);
@@ -54,10 +62,7 @@ TEST_CASE("a shard merges when it is its turn among those of the server", "[shar
 
 TEST_CASE("a merge that waited for its turn takes all that came meanwhile", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.merge_slots = std::make_shared<MergeSlots>(1);
-  opened.options.compaction.freeze_bytes = 1 << 10;
-  opened.options.compaction.merge_bytes = 2 << 10;
-  opened.Open();
+  OpenInTurns(opened);
   const MergeSlots& slots = *opened.options.merge_slots;
   std::optional<MergeSlots::Slot> other = opened.options.merge_slots->Take(1, {});
   Model model;
@@ -99,10 +104,7 @@ class LogNamesInUse {
 
 TEST_CASE("a shard that rests after a failure is in no other shard's way", "[shard]") {
   OpenedShard opened{Schema()};
-  opened.options.merge_slots = std::make_shared<MergeSlots>(1);
-  opened.options.compaction.freeze_bytes = 1 << 10;
-  opened.options.compaction.merge_bytes = 2 << 10;
-  opened.Open();
+  OpenInTurns(opened);
   MergeSlots& slots = *opened.options.merge_slots;
   std::optional<MergeSlots::Slot> other = slots.Take(1, {});
   Model model;

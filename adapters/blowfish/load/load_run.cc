@@ -85,6 +85,7 @@ class LoadRun {
     boost::system::error_code ignored;
     waiting_.cancel(ignored);
   }
+
   [[nodiscard]] bool stopping() const {
     return interrupted_ || unreadable_ || !loader_.gave_up().empty();
   }

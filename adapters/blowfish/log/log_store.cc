@@ -282,7 +282,7 @@ void LogStore::Fence(const Scope& scope, Epoch epoch, Store::FenceHandler handle
   }
   const auto pending = pending_fences_.find(scope);
   const bool newer = pending != pending_fences_.end() && pending->second.epoch > epoch;
-  // Those under way may fail, or be of the same scope.
+  // Fences under way may fail, or may have this scope, so the answer is not final.
   const bool may_fit =
       added == 0 || fence_bytes_ + pending_fence_bytes_ + added <= options_.max_fence_bytes;
   if (newer || !may_fit || !HasRoom(bytes)) return handler(Errc::kTransient);

@@ -249,7 +249,7 @@ class LogStore {
   std::unordered_map<Scope, Epoch> fences_;                 // Durable.
   std::unordered_map<Scope, PendingFence> pending_fences_;  // The newest under way.
   std::size_t fence_bytes_ = 0;                             // Log bytes of fences_.
-  std::size_t pending_fence_bytes_ = 0;                     // Those of fences under way.
+  std::size_t pending_fence_bytes_ = 0;                     // Log bytes of fences under way.
   Epoch max_epoch_ = 0;  // Given out or seen, durable or not: skipping one does no harm.
   std::uint64_t log_bytes_ = 0;
   std::size_t waiting_bytes_ = 0;

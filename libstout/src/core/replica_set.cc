@@ -234,7 +234,7 @@ bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   if (fate == Fate::kWaits) return false;
   Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
   if (fate == Fate::kFails && IsRefusal(errc) && !strong_) {
-    // What one member refuses stays if another one takes it.
+    // Another member may take the value and keep it, so one refusal decides nothing yet.
     const MemberMask asked = answer.asked & required_ & ~lost_;
     if ((asked & ~answer.have & ~answer.failed) != 0) return false;
     if ((asked & answer.have) != 0) errc = Errc::kUnknown;
