@@ -89,6 +89,7 @@ class SmallWorld final : public StateSource {
     Take();
   }
   void Send() {
+    now_ += 100ms;  // the pause after an answer that was lost is over
     next_ = engine_.Poll(now_, *this);
     Take();
   }
@@ -99,6 +100,8 @@ class SmallWorld final : public StateSource {
     if (outcome == Outcome::kUnknown) result.batch = Errc::kUnknown;
     if (outcome == Outcome::kFirstRefused) result.items = {{0, Errc::kRefused}};
     for (const WriteItem& item : batch.items) {
+      if (outcome == Outcome::kUnknown)
+        unknown_[item.key] = std::max(unknown_[item.key], item.version);
       const bool refused = outcome == Outcome::kFirstRefused && &item == &batch.items[0];
       if (refused && versions_[item.key] == item.version) refused_[item.key] = true;
       if (outcome == Outcome::kDone || (!refused && outcome != Outcome::kUnknown)) {
@@ -121,11 +124,19 @@ class SmallWorld final : public StateSource {
     for (const RunReply& run : effects_.replies) {
       Reply& reply = replies_[run.id];
       ++reply.runs;
+      bool lacking = false;  // a state that it reveals is not in the store, and never will be
+      bool doubtful = false;
       for (const auto& [key, version] : reply.reveals) {
         const bool durable = durable_[key] >= version;
         if (run.errc == Errc::kOk && !durable) trouble_ = "a reply ran too early";
+        lacking |= !durable && unknown_[key] < version;
+        doubtful |= unknown_[key] >= version;
       }
-      if (run.errc != Errc::kOk && run.errc != Errc::kRefused) trouble_ = "a reply failed";
+      if (run.errc == Errc::kRefused && !lacking) trouble_ = "what may be durable was refused";
+      if (run.errc == Errc::kUnknown && !doubtful) trouble_ = "a reply is unknown for no reason";
+      const bool expected =
+          run.errc == Errc::kOk || run.errc == Errc::kRefused || run.errc == Errc::kUnknown;
+      if (!expected) trouble_ = "a reply failed";
     }
   }
 
@@ -136,6 +147,7 @@ class SmallWorld final : public StateSource {
   std::vector<WriteBatch> in_flight_;
   std::map<std::string, Version> versions_;
   std::map<std::string, Version> durable_;
+  std::map<std::string, Version> unknown_;  // sent, and the answer was lost
   std::map<std::string, bool> refused_;
   std::map<ReplyId, Reply> replies_;
   TimePoint now_{};

@@ -324,6 +324,10 @@ stout_mutant(refused_key_fails_its_neighbours src/core/lane.cc
   OLD [[const Errc errc = named ? (error++)->errc : result.batch;]]
   NEW [[const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;]])
 
+stout_mutant(doubtful_change_refused src/core/lane.cc
+  OLD [[entry.doubtful = entry.sending;]]
+  NEW [[entry.doubtful = 0;]])
+
 stout_mutant(refused_key_untold src/core/lane.cc
   OLD [[    effects_.refused.push_back({id_, entry.key, errc});]]
   NEW [[]])

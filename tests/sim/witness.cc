@@ -248,6 +248,7 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
       if (fates[i] != Errc::kOk) refused_.push_back({id, NameOf(item.key), fates[i]});
       continue;
     }
+    if (fates[i] == Errc::kUnknown) keys_[item.key].doubtful = keys_[item.key].sending;
     Requeue(item);
     if (alone || each_by_itself || (settled > 0 && named[i] && !prefix)) {
       PauseKey(item.key);
@@ -272,6 +273,8 @@ void Witness::EndWrite(KeyId id, Errc errc) {
   } else {
     ++lanes_[LaneOf(id)].refusals;
   }
+  const Version doubtful = std::exchange(key.doubtful, 0);
+  if (errc != Errc::kOk) Settle(id, doubtful, Errc::kUnknown);
   Settle(id, version, errc);
   key.ready_since = key.ready_min = now_;
   key.pause_min = key.pause_max = TimePoint::min();

@@ -69,10 +69,11 @@ class Witness {
 
  private:
   struct Key {
-    Version newest = 0;   // of the change that is not yet durable
-    Version sending = 0;  // in flight
-    bool unsent = false;  // a change is not in flight
-    bool urgent = false;  // a flush or drain wants what is unsent
+    Version newest = 0;    // of the change that is not yet durable
+    Version sending = 0;   // in flight
+    Version doubtful = 0;  // the newest change that was sent and got no answer
+    bool unsent = false;   // a change is not in flight
+    bool urgent = false;   // a flush or drain wants what is unsent
     std::uint32_t failures = 0;
     TimePoint dirty_since{};                 // the oldest unsent change
     TimePoint ready_min{};                   // since when it could be sent, at the least,

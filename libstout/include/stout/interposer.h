@@ -170,9 +170,10 @@ class Interposer {
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
-  /// durable. If none of the keys is dirty it runs at once, but not inside this call. Call it in
-  /// the turn of the change: by a later turn the store may have refused the state, and then only
-  /// on_refused reports it.
+  /// durable. The error of a refused state is kUnknown if an attempt that got no answer may have
+  /// written it. If none of the keys is dirty, the reply runs at once, but not inside this call.
+  /// Call it in the turn of the change: by a later turn the store may have refused the state, and
+  /// then only on_refused reports it.
   void SafeReply(KeyView key, Reply reply);
   void SafeReply(std::span<const KeyView> keys, Reply reply);
   /// As SafeReply. The returned function withdraws the reply: it then does not run, unless it is

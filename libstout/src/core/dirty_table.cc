@@ -54,7 +54,7 @@ DirtyTable::Slot DirtyTable::Insert(KeyView key, std::uint32_t hash) {
   entry.key = key;  // keeps the capacity of the slot's previous key
   entry.hash = hash;
   entry.failures = 0;
-  entry.newest = entry.sending = 0;
+  entry.newest = entry.sending = entry.doubtful = 0;
   entry.bytes = 0;
   entry.dirty = entry.urgent = false;
   index_.Insert(hash, slot);
@@ -124,7 +124,7 @@ bool DirtyTable::BeginWrite(DirtyKey& key) {
 
 void DirtyTable::EndWrite(Slot slot, TimePoint now) {
   DirtyKey& entry = keys_[slot];
-  entry.sending = 0;
+  entry.sending = entry.doubtful = 0;
   entry.failures = 0;
   if (entry.dirty) {
     entry.ready_since = now;

@@ -170,6 +170,7 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
     settled +=
         static_cast<std::size_t>(IsSettled(error.errc)) - static_cast<std::size_t>(batch_settled);
   }
+  if (settled < count) Doubt(attempt, result);
   BatchSample& sample = attempt.sample;
   sample.done = now;
   sample.backlog = dirty_.ready();
@@ -230,7 +231,18 @@ void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool b
   }
 }
 
-// The change in flight is durable, or refused for good.
+// Remembers the changes that may be durable although the lane must send them again.
+void Lane::Doubt(const Attempt& attempt, const WriteResult& result) {
+  auto error = result.items.begin();
+  for (std::uint32_t i = 0; i < attempt.items.size(); ++i) {
+    const bool named = error != result.items.end() && error->index == i;
+    DirtyKey& entry = dirty_[attempt.items[i].slot];
+    if ((named ? (error++)->errc : result.batch) == Errc::kUnknown) entry.doubtful = entry.sending;
+  }
+}
+
+// The change in flight is durable, or refused for good. If it is refused, an earlier attempt may
+// still have written it, or an older change.
 void Lane::EndWrite(Slot slot, Errc errc, TimePoint now) {
   const DirtyKey& entry = dirty_[slot];
   if (errc == Errc::kOk) {
@@ -238,6 +250,9 @@ void Lane::EndWrite(Slot slot, Errc errc, TimePoint now) {
   } else {
     ++stats_.writes_refused;
     effects_.refused.push_back({id_, entry.key, errc});
+  }
+  if (errc != Errc::kOk && entry.doubtful != 0) {
+    replies_.Settle(entry.waits, entry.doubtful, Errc::kUnknown, now);
   }
   replies_.Settle(entry.waits, entry.sending, errc, now);
   dirty_.EndWrite(slot, now);

@@ -21,6 +21,7 @@ struct DirtyKey {
   std::uint32_t failures;  ///< of this key alone, in a row
   Version newest;          ///< the newest change
   Version sending;         ///< the change in flight, 0 if none
+  Version doubtful;        ///< the newest change that was sent and got no answer, 0 if none
   TimePoint dirty_since;   ///< time of the oldest change that is not in flight
   TimePoint ready_since;   ///< when that change could first be sent: later if a write was in flight
   std::size_t bytes;       ///< towards LaneOptions::max_dirty_bytes

@@ -129,6 +129,7 @@ class Lane {
 
   void TimeOutAttempts(TimePoint now);
   void Finish(Attempt&& attempt, const WriteResult& result, TimePoint now);
+  void Doubt(const Attempt& attempt, const WriteResult& result);
   void EndWrite(Slot slot, Errc errc, TimePoint now);
   void RetryFirst(const Sent& sent);
   void RetryLater(const Sent& sent, TimePoint now);
