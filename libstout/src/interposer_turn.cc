@@ -144,7 +144,8 @@ void Interposer::Impl::QueueHandlers() {
     fetches_.Give(id);
   }
   if (effects_.drained || closed_ != Errc::kOk) {
-    for (Reply& done : std::exchange(drains_, {})) due_.push_back({std::move(done), closed_});
+    const Errc errc = closed_ != Errc::kOk ? closed_ : *effects_.drained;
+    for (Reply& done : std::exchange(drains_, {})) due_.push_back({std::move(done), errc});
   }
 }
 

@@ -263,7 +263,7 @@ void ReplicatedMap::State::Flush(Reply done) {
 void ReplicatedMap::State::Drain(Reply done) {
   RequireStrand();
   draining_ = true;
-  Flush(std::move(done));
+  Flush([done = std::move(done)](ErrorCode ec) mutable { done(IsRefusal(ec) ? ErrorCode() : ec); });
 }
 
 void ReplicatedMap::State::Later(Reply reply, ErrorCode ec) {

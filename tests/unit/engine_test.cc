@@ -263,17 +263,27 @@ TEST_CASE("a drain takes no new change, sends at once and ends when all is answe
   CHECK(server.Put("c", "3") == MarkResult{.errc = Errc::kDraining});
   const Effects second = server.Poll();
   CHECK(second.writes == Writes{Batch(2, {Put("b", "2", 2)})});
-  CHECK_FALSE(second.drained);
-  CHECK_FALSE(server.Done(first.writes.at(0)).drained);
+  CHECK_FALSE(second.drained.has_value());
+  CHECK_FALSE(server.Done(first.writes.at(0)).drained.has_value());
   const Effects last = server.Done(second.writes.at(0));
   CHECK(last.replies == Replies{{1, Errc::kOk}});
-  CHECK(last.drained);
+  CHECK(last.drained == Errc::kOk);
 }
 
 TEST_CASE("a drain of nothing ends at once", "[engine]") {
   EngineDriver server;
   server.engine.Drain();
-  CHECK(server.Poll().drained);
+  CHECK(server.Poll().drained == Errc::kOk);
+}
+
+TEST_CASE("a drain tells if a lane or the store was lost meanwhile", "[engine]") {
+  const Errc errc = GENERATE(Errc::kFenced, Errc::kLost);
+  EngineDriver server;
+  server.Put("a", "1");
+  const WriteBatch batch = server.Poll().writes.at(0);
+  server.engine.Drain();
+  CHECK(server.Done(batch, Whole(errc)).drained == errc);
+  CHECK(server.Poll().drained == errc);
 }
 
 TEST_CASE("close fails what waits and sends nothing more", "[engine]") {

@@ -218,7 +218,8 @@ class Interposer {
   void Barrier(Reply done);
 
   /// Refuses new changes, flushes, and completes when no key is dirty and no reply waits.
-  /// `void(ErrorCode)`. To limit its time, call Close() from a timer: the drain ends with kClosed.
+  /// `void(ErrorCode)`: kFenced or kLost if changes may have been dropped meanwhile. A refused
+  /// state is no error. To limit the time, call Close() from a timer: the drain ends with kClosed.
   template <typename Token>
   auto AsyncDrain(Token&& token) {
     return Async<void(ErrorCode)>(&Interposer::Drain, std::forward<Token>(token));

@@ -166,7 +166,7 @@ class KeyMap {
                                      std::forward<Token>(token));
   }
   virtual void Flush(Reply done) = 0;
-  /// Refuses new changes, and flushes. `void(ErrorCode)`.
+  /// Refuses new changes, and flushes. `void(ErrorCode)`; a refused state is no error.
   template <typename Token>
   auto AsyncDrain(Token&& token) {
     return Initiate<void(ErrorCode)>([this](Reply done) { Drain(std::move(done)); }, get_executor(),

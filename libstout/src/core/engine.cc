@@ -115,11 +115,13 @@ TimePoint Engine::Poll(TimePoint now, StateSource& source) {
     next = std::min({next, lane.writes.Poll(now_, source), lane.reads.Poll(now_, source)});
     dirty |= !lane.writes.empty();
   }
-  if (draining_ && !dirty && replies_.held() == 0) effects_.drained = true;
+  if (draining_ && !dirty && replies_.held() == 0) effects_.drained = Errc::kOk;
   return std::min(next, replies_.NextDeadline());
 }
 
 void Engine::TakeEffects(Effects& into) {
+  if (draining_ && !effects_.fenced.empty()) drain_errc_ = Errc::kFenced;
+  if (effects_.drained) effects_.drained = stopped_ != Errc::kOk ? stopped_ : drain_errc_;
   into.Clear();
   std::swap(effects_, into);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,9 @@ struct Effects {
   bool lost = false;           ///< the store may lack acknowledged writes: drop all state
   std::vector<RunReply> replies;
   std::vector<FetchDone> fetched;
-  bool drained = false;  ///< a drain has ended: nothing is dirty and no reply waits
+  /// A drain has ended: nothing is dirty and no reply waits. The value is kFenced or kLost if
+  /// changes may have been dropped since it began. A refused state is no error of the drain.
+  std::optional<Errc> drained;
 
   [[nodiscard]] bool empty() const {
     return writes.empty() && reads.empty() && refused.empty() && fenced.empty() && !lost &&
@@ -62,7 +65,7 @@ struct Effects {
     lost = false;
     replies.clear();
     fetched.clear();
-    drained = false;
+    drained.reset();
   }
 };
 

@@ -131,6 +131,7 @@ class Engine {
   ReplyTable replies_;
   std::uint64_t replies_taken_ = 0;
   bool draining_ = false;
+  Errc drain_errc_ = Errc::kOk;  // kFenced if a lane was fenced since the drain began
   Errc stopped_ = Errc::kOk;
   std::deque<LanePair> lanes_;  // a deque: lanes do not move
 };
