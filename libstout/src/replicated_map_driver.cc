@@ -41,6 +41,7 @@ void ReplicatedMap::State::Pump() {
     See(fetched.state.stamp);
     reads_.OnFetched(fetched.token, fetched.member, fetched.errc, std::move(fetched.state));
   }
+  for (auto& again : std::exchange(when_room_, {})) again();
   do {
     Observe();
     if (ended_ == Errc::kOk) keeper_.Tick(Now());

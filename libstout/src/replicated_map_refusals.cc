@@ -69,20 +69,27 @@ void ReplicatedMap::State::AwaitWrites(const std::string& key, Refusal& refusal,
                                        MemberMask members) {
   ForEachMember(members & ~refusal.awaited, [&](MemberIndex m) {
     refusal.awaited |= MaskOf(m);
-    interposer(m).SafeReply(key,
-                            [weak = weak_from_this(), m, key, serial = refusal.serial](ErrorCode) {
-                              const auto self = weak.lock();
-                              if (!self) return;
-                              const auto found = self->refusals_.find(key);
-                              if (found == self->refusals_.end() || found->second.serial != serial)
-                                return;
-                              found->second.awaited &= ~MaskOf(m);
-                              self->JudgeRefusal(key);
-                            });
+    interposer(m).SafeReply(
+        key, [weak = weak_from_this(), m, key, serial = refusal.serial](ErrorCode ec) {
+          if (const auto self = weak.lock()) self->OnAwaited(m, key, serial, ec);
+        });
   });
 }
 
+void ReplicatedMap::State::OnAwaited(MemberIndex m, const std::string& key, std::uint64_t serial,
+                                     ErrorCode ec) {
+  if (ec != Errc::kPushedBack) SchedulePump();  // for when_room_
+  const auto found = refusals_.find(key);
+  if (found == refusals_.end() || found->second.serial != serial) return;
+  found->second.awaited &= ~MaskOf(m);
+  if (ec == Errc::kPushedBack) {
+    return when_room_.push_back([this, key] { JudgeRefusal(key); });
+  }
+  JudgeRefusal(key);
+}
+
 void ReplicatedMap::State::ReadOlder(MemberIndex m, const std::string& key, std::uint64_t serial) {
+  if (!members_[m].interposer) return OnOlderRead(m, key, serial, Errc::kClosed, {});
   interposer(m).Fetch(key,
                       [weak = weak_from_this(), m, key, serial](ErrorCode ec, StoredState state) {
                         if (const auto self = weak.lock())
@@ -92,11 +99,14 @@ void ReplicatedMap::State::ReadOlder(MemberIndex m, const std::string& key, std:
 
 void ReplicatedMap::State::OnOlderRead(MemberIndex m, const std::string& key, std::uint64_t serial,
                                        ErrorCode ec, StoredState state) {
+  if (ec != Errc::kPushedBack) SchedulePump();  // for when_room_
   const auto found = refusals_.find(key);
   if (found == refusals_.end() || found->second.serial != serial) return;  // changed meanwhile
   Refusal& refusal = found->second;
-  const bool too_busy = ec == Errc::kPushedBack || ec == Errc::kDeadline;
-  if (too_busy && members_[m].interposer) return ReadOlder(m, key, serial);
+  if (ec == Errc::kDeadline) return ReadOlder(m, key, serial);
+  if (ec == Errc::kPushedBack) {
+    return when_room_.push_back([this, m, key, serial] { ReadOlder(m, key, serial); });
+  }
   refusal.unread &= ~MaskOf(m);
   if (!ec) {
     refusal.read.emplace_back(m, std::move(state));
@@ -182,7 +192,7 @@ void ReplicatedMap::State::OverrideRefusal(KeyView key) {
   refusal.restores = false;
   auto gets = std::exchange(refusal.gets, {});
   JudgeRefusal(key);
-  for (auto& [options, get] : gets) Get(key, options, std::move(get));
+  GetAgain(key, std::move(gets));
 }
 
 void ReplicatedMap::State::EndRefusal(Refusals::iterator found, MemberMask leaving) {
@@ -192,6 +202,11 @@ void ReplicatedMap::State::EndRefusal(Refusals::iterator found, MemberMask leavi
   lagging_ |= leaving & set_.lazy();
   refused_ |= leaving & ~set_.lazy();
   SchedulePump();
+  GetAgain(key, std::move(gets));
+}
+
+void ReplicatedMap::State::GetAgain(KeyView key, Refusal::Gets gets) {
+  waiting_gets_ -= gets.size();
   for (auto& [options, get] : gets) Get(key, options, std::move(get));
 }
 

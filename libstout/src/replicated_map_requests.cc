@@ -73,15 +73,17 @@ bool ReplicatedMap::State::IsDirty(KeyView key, MemberMask except) const {
 void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
-  if (IsRefused(key)) {
-    refusals_.find(key)->second.gets.push_back({options, std::move(handler)});
-    return;
-  }
-  if (const Entry* const known = Shows(key) ? values_.Use(key, options) : nullptr) {
+  const bool refused = IsRefused(key);
+  if (const Entry* const known = !refused && Shows(key) ? values_.Use(key, options) : nullptr) {
     return Later(std::move(handler), {}, *known);
   }
   if (waiting_gets_ >= engine_.lane.max_pending_reads) {
     return Later(std::move(handler), Errc::kPushedBack, {});
+  }
+  if (refused) {
+    ++waiting_gets_;
+    refusals_.find(key)->second.gets.push_back({options, std::move(handler)});
+    return;
   }
   const auto [found, is_first] = fetch_of_.try_emplace(std::string(key), last_id_ + 1);
   Reading& reading = reading_[found->second];

@@ -152,7 +152,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     std::optional<StoredState> older{};  // what was put back, under this stamp. Some members may
     Stamp restored{};                    // not have taken it
     bool restores = false;               // the present change puts it back
-    std::vector<std::pair<FetchOptions, GetHandler>> gets{};
+    using Gets = std::vector<std::pair<FetchOptions, GetHandler>>;
+    Gets gets{};
   };
   using Refusals = std::map<std::string, Refusal, std::less<>>;
 
@@ -190,6 +191,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void OnRefused(MemberIndex m, KeyView key);
   void JudgeRefusal(KeyView key);
   void AwaitWrites(const std::string& key, Refusal& refusal, MemberMask members);
+  void OnAwaited(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec);
   void ReadOlder(MemberIndex m, const std::string& key, std::uint64_t serial);
   void OnOlderRead(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec,
                    StoredState state);
@@ -197,6 +199,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void PutBack(Refusals::iterator found);
   void OverrideRefusal(KeyView key);
   void EndRefusal(Refusals::iterator found, MemberMask leaving);
+  void GetAgain(KeyView key, Refusal::Gets gets);
   void AwaitBarrier(MemberIndex m, internal::ReplyId id);
   void StartBarrier(MemberIndex m);
   void ScanMember(MemberIndex m, const ScanRequest& request, Store::ScanHandler handler);
@@ -282,6 +285,9 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   std::size_t waiting_gets_ = 0;
   std::vector<Fetched> fetched_;
   Refusals refusals_;
+  /// What to ask an interposer again that has pushed it back. The pump runs these, because it
+  /// follows each answer that makes room.
+  std::vector<UniqueFunction<void()>> when_room_;
   std::vector<internal::Due> due_;
   std::optional<internal::ContextWatch> watch_;
 };

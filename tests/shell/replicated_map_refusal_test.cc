@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/shell/replica_world.h"
 #include "tests/support/catch.h"
@@ -79,6 +80,45 @@ TEST_CASE("a refused value is not shown if it cannot be undone", "[replicated]")
   world.RunUntil([&] { return other.has_value(); });
   CHECK_FALSE(*other);
   CHECK(world.StatesOf(0).at("k").value == former);
+}
+
+TEST_CASE("a refused value waits for room to read the former one", "[replicated]") {
+  ReplicaWorld world(1);
+  world.want = {"store-0"};
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.engine.lane.max_pending_reads = 2;
+  ReplicatedMap& map = world.Open(options);
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  AwaitMark(world, map);
+  world.refuse = [&](MemberIndex, KeyView key) { return key == "k"; };
+  world.stores[0]->Shut();
+  world.stores[0]->LetWrites();
+  std::vector<ErrorCode> fates;
+  const auto get = [&](KeyView key) {
+    map.Get(key, [&](ErrorCode ec, const ReplicatedMap::Entry&) { fates.push_back(ec); });
+  };
+  world.On(map, [&] {
+    get("a");
+    get("b");
+  });
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK(*answer == Errc::kRefused);
+  world.context.restart();
+  std::size_t turns = 0;
+  while (turns < 10'000 && world.context.poll_one() > 0) ++turns;
+  CHECK(turns < 10'000);  // it waits, and does not ask again without end
+  CHECK(fates.empty());
+
+  world.On(map, [&] { get("k"); });
+  world.RunUntil([&] { return !fates.empty(); });
+  CHECK(fates == std::vector<ErrorCode>{Errc::kPushedBack});
+  world.stores[0]->Open();
+  world.RunUntil([&] { return fates.size() == 3; });
+  CHECK_FALSE(fates[1]);
+  CHECK_FALSE(fates[2]);
+  CHECK(world.Get(map, "k") == "1");
 }
 
 TEST_CASE("a member leaves if what it refused cannot be undone at another one", "[replicated]") {

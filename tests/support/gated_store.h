@@ -20,6 +20,8 @@ class GatedStore final : public ForwardingStore {
 
   void Shut() { is_shut_ = holds_writes_ = true; }
   void HoldWrites() { holds_writes_ = true; }
+  /// Lets new writes pass a shut gate.
+  void LetWrites() { holds_writes_ = false; }
   void Open() {
     is_shut_ = holds_writes_ = false;
     for (UniqueFunction<void()>& call : std::exchange(calls_, {})) call();
