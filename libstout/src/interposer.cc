@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -59,9 +60,9 @@ Interposer::Impl::Impl(const Executor& strand, Store& store, Application applica
 Result<Stamp> Interposer::Impl::MarkDirty(KeyView key, std::size_t bytes, Version version) {
   RequireStrand();
   if (!engine_) return NotOpen();
+  ScheduleTurn();  // first: if there is no memory for it, nothing is recorded
   const MarkResult marked = engine_->MarkDirty(Ref(key), bytes, version, Now());
   if (marked.errc != Errc::kOk) return marked.errc;
-  ScheduleTurn();
   return Stamp{engine_->epoch(), marked.version};
 }
 
@@ -73,10 +74,7 @@ auto Interposer::Impl::SafeReply(std::span<const KeyView> keys, Reply reply) -> 
   }
   refs_.clear();
   for (const KeyView key : keys) refs_.push_back(Ref(key));
-  Ticket ticket = Keep(std::move(reply));
-  ticket.index = engine_->SafeReply(refs_, ticket.id, Now());
-  ScheduleTurn();
-  return ticket;
+  return Ask(std::move(reply), [this](ReplyId id) { return engine_->SafeReply(refs_, id, Now()); });
 }
 
 UniqueFunction<void()> Interposer::Impl::Withdrawal(Ticket ticket) {
@@ -94,10 +92,15 @@ void Interposer::Impl::Fetch(KeyView key, const FetchOptions& options, FetchHand
     return Later([handler = std::move(handler)](ErrorCode ec) mutable { handler(ec, {}); },
                  NotOpen());
   }
-  const Pool<FetchHandler>::Index id = fetches_.Take();
-  fetches_[id] = std::move(handler);
-  engine_->Fetch(Ref(key), id, Now(), options);
   ScheduleTurn();
+  const Pool<FetchHandler>::Index id = fetches_.Take();
+  try {
+    engine_->Fetch(Ref(key), id, Now(), options);
+  } catch (const std::bad_alloc&) {
+    fetches_.Give(id);
+    throw;
+  }
+  fetches_[id] = std::move(handler);
 }
 
 auto Interposer::Impl::AwaitAll(Reply done, bool send_now) -> Ticket {
@@ -106,10 +109,9 @@ auto Interposer::Impl::AwaitAll(Reply done, bool send_now) -> Ticket {
     Later(std::move(done), NotOpen());
     return {};
   }
-  Ticket ticket = Keep(std::move(done));
-  ticket.index = send_now ? engine_->Flush(ticket.id, Now()) : engine_->Barrier(ticket.id, Now());
-  ScheduleTurn();
-  return ticket;
+  return Ask(std::move(done), [&](ReplyId id) {
+    return send_now ? engine_->Flush(id, Now()) : engine_->Barrier(id, Now());
+  });
 }
 
 void Interposer::Impl::Drain(Reply done) {
@@ -153,11 +155,20 @@ std::shared_ptr<asio::any_io_executor> Interposer::Impl::Working() {
   return work;
 }
 
-auto Interposer::Impl::Keep(Reply reply) -> Ticket {
-  const Pool<Kept>::Index id = replies_.Take();
-  replies_[id].reply = std::move(reply);
-  replies_[id].serial = ++last_serial_;
-  return {.id = id, .serial = last_serial_};
+// Keeps a reply until the engine, which is asked by `ask(id)`, gives it back.
+template <typename AskEngine>
+auto Interposer::Impl::Ask(Reply reply, AskEngine ask) -> Ticket {
+  ScheduleTurn();
+  Ticket ticket = {.id = replies_.Take(), .serial = ++last_serial_};
+  replies_[ticket.id].serial = ticket.serial;
+  try {
+    ticket.index = ask(ticket.id);
+  } catch (const std::bad_alloc&) {
+    (void)Release(ticket.id);
+    throw;
+  }
+  replies_[ticket.id].reply = std::move(reply);
+  return ticket;
 }
 
 Interposer::Reply Interposer::Impl::Release(Pool<Kept>::Index id) {

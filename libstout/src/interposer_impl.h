@@ -125,7 +125,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     return abandoned_ ? nullptr : application_;
   }
   internal::KeyRef Ref(KeyView key) const { return {store().PartitionOf(key), key}; }
-  Ticket Keep(Reply reply);
+  template <typename AskEngine>
+  Ticket Ask(Reply reply, AskEngine ask);
   Reply Release(internal::Pool<Kept>::Index id);
   void Withdraw(Ticket ticket);
 

@@ -15,8 +15,9 @@ namespace asio = boost::asio;
 using namespace internal;
 
 void Interposer::Impl::ScheduleTurn() {
-  if (std::exchange(turn_scheduled_, true)) return;
+  if (turn_scheduled_) return;
   asio::post(strand_, [self = shared_from_this()] { self->Turn(); });
+  turn_scheduled_ = true;  // only now: if there was no memory, the next call tries again
 }
 
 void Interposer::Impl::Turn() {

@@ -29,8 +29,9 @@ Errc OutcomeOf(const WriteResult& result) {
 // --- The pump ------------------------------------------------------------------------------------
 
 void ReplicatedMap::State::SchedulePump() {
-  if (std::exchange(pump_scheduled_, true)) return;
+  if (pump_scheduled_) return;
   boost::asio::post(strand_, [self = shared_from_this()] { self->Pump(); });
+  pump_scheduled_ = true;  // only now: if there was no memory, the next call tries again
 }
 
 void ReplicatedMap::State::Pump() {

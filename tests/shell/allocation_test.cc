@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stout/interposer.h"
@@ -98,6 +100,69 @@ TEST_CASE("the copies of large values are freed with their batch", "[allocation]
   const std::size_t before = test::Bytes();
   write(std::size_t{1} << 20);  // batches of two, and one that did not fit
   CHECK(test::Bytes() < before + (std::size_t{1} << 19));
+}
+
+// Runs `use(key, answered)` for many keys, with one allocation that fails, the first, the second
+// and so on. What it has done before it throws must not be seen.
+template <typename Use>
+void FailEachAllocation(const Use& use) {
+  const std::vector<std::string> keys = Keys(100);  // more than the tables have room for at first
+  std::size_t failing = 1;
+  for (bool failed = true; failed; ++failing) {
+    CAPTURE(failing);
+    World world(Patient());
+    world.store.answer_writes_inline = true;
+    world.Open();
+    for (const std::string& key : keys) world.state[key] = "value";
+    std::size_t taken = 0;
+    std::size_t answered = 0;
+    std::size_t wrong = 0;
+    const auto use_all = [&] {
+      for (const std::string& key : keys) {
+        try {
+          use(*world.interposer, key, [&](ErrorCode ec) { ++(ec ? wrong : answered); });
+          ++taken;
+        } catch (const std::bad_alloc&) {
+        }
+      }
+    };
+    world.On([&] { failed = test::RunWithFailure(failing, use_all); });
+    for (int i = 0; i < 5; ++i) world.Turn();
+    if (taken > answered) {
+      auto read = world.store.TakeRead();
+      read.handler({Errc::kOk, std::vector<StoredState>(read.batch.keys.size())});
+      world.Turn();
+    }
+    REQUIRE(answered == taken);
+    REQUIRE(wrong == 0);
+    REQUIRE(taken + failed == keys.size());
+    const EngineStats stats = world.interposer->Stats();
+    REQUIRE(stats.replies_held == 0);
+    REQUIRE(stats.lanes[0].dirty_keys == 0);
+    REQUIRE(stats.lanes[0].dirty_bytes == 0);
+    REQUIRE(world.interposer->IsIdle());
+  }
+  CHECK(failing > 20);
+}
+
+TEST_CASE("a call that there is no memory for has done nothing", "[allocation][memory]") {
+  SECTION("marks and replies") {
+    FailEachAllocation([](Interposer& interposer, const std::string& key, auto answered) {
+      (void)interposer.MarkDirty(key, 100);
+      interposer.SafeReply(key, std::move(answered));
+    });
+  }
+  SECTION("flushes") {
+    FailEachAllocation([](Interposer& interposer, const std::string& key, auto answered) {
+      (void)interposer.MarkDirty(key, 100);
+      interposer.Flush(std::move(answered));
+    });
+  }
+  SECTION("fetches") {
+    FailEachAllocation([](Interposer& interposer, const std::string& key, auto answered) {
+      interposer.Fetch(key, [answered](ErrorCode ec, const StoredState&) { answered(ec); });
+    });
+  }
 }
 
 }  // namespace

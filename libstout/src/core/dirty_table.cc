@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <new>
 #include <utility>
 
 #include "core/hash.h"
@@ -51,13 +52,18 @@ DirtyTable::Slot DirtyTable::Find(KeyView key, std::uint32_t hash) const {
 DirtyTable::Slot DirtyTable::Insert(KeyView key, std::uint32_t hash) {
   const Slot slot = keys_.Take();
   DirtyKey& entry = keys_[slot];
-  entry.key = key;  // keeps the capacity of the slot's previous key
+  try {
+    entry.key = key;  // keeps the capacity of the slot's previous key
+    index_.Insert(hash, slot);
+  } catch (const std::bad_alloc&) {
+    keys_.Give(slot);
+    throw;
+  }
   entry.hash = hash;
   entry.failures = 0;
   entry.newest = entry.sending = entry.doubtful = 0;
   entry.bytes = 0;
   entry.dirty = entry.urgent = false;
-  index_.Insert(hash, slot);
   return slot;
 }
 

@@ -1,6 +1,7 @@
 #include "stout/core/engine.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace stout::internal {
@@ -45,12 +46,24 @@ ReplyTable::Index Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply,
     return ReplyTable::kNone;
   }
   ++replies_taken_;
-  const ReplyTable::Index index = replies_.Register(reply, Advance(now));
-  Errc errc = stopped_;
-  for (std::size_t i = 0; i < keys.size() && errc == Errc::kOk; ++i) {
-    errc = lanes_[keys[i].lane].writes.DependOn(index, keys[i].key);
+  return Await(replies_.Register(reply, Advance(now)), reply, [&](ReplyTable::Index index) {
+    Errc errc = stopped_;
+    for (std::size_t i = 0; i < keys.size() && errc == Errc::kOk; ++i) {
+      errc = lanes_[keys[i].lane].writes.DependOn(index, keys[i].key);
+    }
+    return errc;
+  });
+}
+
+// Seals a reply with the errc of `depend(index)`, which adds what the reply waits for.
+template <typename Depend>
+ReplyTable::Index Engine::Await(ReplyTable::Index index, ReplyId reply, Depend depend) {
+  try {
+    replies_.Seal(index, depend(index), now_);
+  } catch (const std::bad_alloc&) {
+    (void)replies_.Withdraw(index, reply);
+    throw;
   }
-  replies_.Seal(index, errc, now_);
   return index;
 }
 
@@ -69,13 +82,13 @@ ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) 
     effects_.replies.push_back({reply, Errc::kPushedBack});
     return ReplyTable::kNone;
   }
-  const ReplyTable::Index index = replies_.RegisterFlush(reply, Advance(now));
-  for (LanePair& lane : lanes_) {
-    lane.writes.Barrier(index);
-    if (send_now) lane.writes.SendAllNow();
-  }
-  replies_.Seal(index, stopped_, now_);
-  return index;
+  return Await(replies_.RegisterFlush(reply, Advance(now)), reply, [&](ReplyTable::Index index) {
+    for (LanePair& lane : lanes_) {
+      lane.writes.Barrier(index);
+      if (send_now) lane.writes.SendAllNow();
+    }
+    return stopped_;
+  });
 }
 
 void Engine::WriteDone(LaneId lane, BatchId batch, const WriteResult& result, TimePoint now) {

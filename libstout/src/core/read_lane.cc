@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "core/hash.h"
@@ -63,18 +64,26 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
     }
     if (entry.yields && !options.yields) Hasten(slot);
   } else {
+    index_.Reserve();
     slot = entries_.Take();
     Entry& entry = entries_[slot];
-    entry.key = key;
     entry.hash = hash;
     entry.birth = ++births_;
     entry.asked = now;
     entry.tenant = options.tenant;
     entry.yields = options.yields;
     entry.in_flight = entry.overtaken = false;
+    try {
+      entry.key = key;
+      entry.fetches.reserve(1);
+      ages_.push_back({now, slot, entry.birth});
+      QueueOf(entry).push_back(slot);
+    } catch (const std::bad_alloc&) {
+      entry.birth = 0;
+      entries_.Give(slot);
+      throw;
+    }
     index_.Insert(hash, slot);
-    QueueOf(entry).push_back(slot);
-    ages_.push_back({now, slot, entry.birth});
   }
   entries_[slot].fetches.push_back(fetch);
 }

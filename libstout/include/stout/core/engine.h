@@ -120,6 +120,8 @@ class Engine {
   };
 
   ReplyTable::Index AwaitAll(ReplyId reply, bool send_now, TimePoint now);
+  template <typename Depend>
+  ReplyTable::Index Await(ReplyTable::Index index, ReplyId reply, Depend depend);
   void Stop(Errc why, TimePoint now);
   TimePoint Advance(TimePoint now) { return now_ = std::max(now_, now); }
 

@@ -37,9 +37,14 @@ class KeyIndex {
   /// Loads the first cell of this hash into the processor's caches.
   void Prefetch(std::uint32_t hash) const { __builtin_prefetch(&cells_[hash & mask()]); }
 
+  /// Makes room, so that the next Insert does not allocate.
+  void Reserve() {
+    if ((size_ + 1) * 2 > cells_.size()) Grow();
+  }
+
   /// Requires that the key is absent.
   void Insert(std::uint32_t hash, Slot slot) {
-    if ((size_ + 1) * 2 > cells_.size()) Grow();
+    Reserve();
     Place({hash, slot});
     ++size_;
   }
