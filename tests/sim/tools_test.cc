@@ -408,6 +408,16 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
 
   CHECK(Command({"grid", grid, "--policy", "natural", "--json", out, "--resume"}).status == kOk);
   CHECK(TextOf(out) == first);
+  const std::string part = scratch.File("part.json", first);
+  CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--json", part, "--resume", "--only", "N4"})
+            .status == kOk);
+  const GridFile all = ReadGridFile(first).value();
+  const GridFile resumed = ReadGridFile(TextOf(part)).value();
+  CHECK(resumed.policies == std::vector<std::string>{"gap:10ms", "natural"});
+  REQUIRE(resumed.points.size() == 2);
+  CHECK(resumed.points[0].policies.contains("gap:10ms"));
+  CHECK(resumed.points[0].policies.contains("natural"));
+  CHECK(resumed.points[1] == all.points[1]);  // --only N4 leaves it alone
   CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--baseline", out, "--only", "N4"}).status ==
         kOk);
 

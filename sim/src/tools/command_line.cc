@@ -147,7 +147,7 @@ class Parser {
                                       "end; - is stdout")
                            ->type_name("FILE");
     app.add_flag("--resume", grid_.resume,
-                 "Keep the points that the file of --json has, and run the others")
+                 "Keep the results that the file of --json has, and run what it lacks")
         ->needs(json);
     app.add_option("--baseline", grid_.baseline,
                    "Take best intervals and natural batching from this earlier --json file")

@@ -19,10 +19,10 @@ constexpr std::chrono::seconds kSaveEvery{30};
 /// A line for each result.
 constexpr int kGridFileLevels = 4;
 
-std::string SavedText(const std::string& grid, const GridOptions& options,
-                      const std::vector<PointResults>& points) {
-  return JsonText(GridFileToJson({.grid = grid, .policies = options.policies, .points = points}),
-                  kGridFileLevels);
+/// The text of a file with `points`, and with the points of earlier runs in `file`.
+std::string SavedText(GridFile file, const std::vector<PointResults>& points) {
+  file.points.insert(file.points.begin(), points.begin(), points.end());
+  return JsonText(GridFileToJson(file), kGridFileLevels);
 }
 
 // A grid takes hours, so a run whose results nobody sees must not begin.
@@ -50,8 +50,24 @@ std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
   return points;
 }
 
-/// Earlier results that still hold: of the baseline, and of the file that is to be resumed.
-std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const GridOptions& options) {
+/// Keeps what `file` has and this run does not touch: points of other names, and other policies.
+void Keep(GridFile file, const std::vector<GridPoint>& points, GridFile& kept) {
+  for (std::string& policy : file.policies) {
+    if (std::find(kept.policies.begin(), kept.policies.end(), policy) == kept.policies.end()) {
+      kept.policies.push_back(std::move(policy));
+    }
+  }
+  std::erase_if(file.points, [&](const PointResults& results) {
+    return std::any_of(points.begin(), points.end(),
+                       [&](const GridPoint& point) { return point.name == results.point.name; });
+  });
+  kept.points = std::move(file.points);
+}
+
+/// Earlier results that still hold: of the baseline, and of the file that is to be resumed. What
+/// else that file has goes to `kept`.
+std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const GridOptions& options,
+                                GridFile& kept) {
   std::vector<PointResults> earlier;
   if (!options.baseline.empty()) {
     const GridFile file = FromFile(ReadGridFile(ReadFile(options.baseline)), options.baseline);
@@ -60,8 +76,9 @@ std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const Grid
   if (!options.resume || !std::filesystem::exists(options.json_file)) {
     return TakeOver(points, earlier, false);
   }
-  const GridFile file = FromFile(ReadGridFile(ReadFile(options.json_file)), options.json_file);
+  GridFile file = FromFile(ReadGridFile(ReadFile(options.json_file)), options.json_file);
   std::vector<PointResults> results = TakeOver(points, file.points, true);
+  Keep(std::move(file), points, kept);
   for (std::size_t i = 0; i < earlier.size(); ++i) {
     if (!results[i].interval) results[i].interval = std::move(earlier[i].interval);
     results[i].policies.merge(earlier[i].policies);
@@ -110,10 +127,11 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
                      .without_oracle = options.without_oracle,
                      .progress = {},
                      .stop = &program::Interrupt::flag()};
-  std::vector<PointResults> results = Begin(points, options);
+  GridFile kept{.grid = grid.name, .policies = options.policies, .points = {}};
+  std::vector<PointResults> results = Begin(points, options, kept);
   const bool save = !options.json_file.empty() && options.json_file != "-";
   // Now rather than after an hour.
-  if (save) WriteFile(options.json_file, SavedText(grid.name, options, results), tool);
+  if (save) WriteFile(options.json_file, SavedText(kept, results), tool);
 
   bool complete = false;
   {
@@ -124,12 +142,12 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
       const auto now = std::chrono::steady_clock::now();
       if (!save || now < saved + kSaveEvery) return;
       saved = now;
-      WriteFile(options.json_file, SavedText(grid.name, options, so_far), tool);
+      WriteFile(options.json_file, SavedText(kept, so_far), tool);
     };
     complete = RunGrid(results, run);
   }
   if (!options.json_file.empty() && (complete || save)) {
-    WriteFile(options.json_file, SavedText(grid.name, options, results), tool);
+    WriteFile(options.json_file, SavedText(kept, results), tool);
   }
   if (!complete) {
     fmt::print(tool.err, "stout-sim: interrupted{}\n",
