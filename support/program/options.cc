@@ -127,7 +127,7 @@ CLI::Option* Options::Timed(const std::string& name, Duration& value, Duration m
         const auto time = ParseTime(text, plain_seconds);
         return time && *time >= min && *time <= max ? time : std::nullopt;
       },
-      fmt::format("a time {}: write a number with ns, us, ms or s, like 20ms", range),
+      fmt::format("a time {}: write a number with ns, us, ms, s, min or h, like 20ms", range),
       [&value](Duration time) { value = time; });
 }
 

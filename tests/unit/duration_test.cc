@@ -20,12 +20,14 @@ TEST_CASE("durations are read with their unit", "[duration]") {
   CHECK(ParseDuration("1.5s") == 1500ms);
   CHECK(ParseDuration("0.25ms") == 250us);
   CHECK(ParseDuration("0s") == 0s);
+  CHECK(ParseDuration("10min") == 10min);
+  CHECK(ParseDuration("1.5h") == 90min);
 }
 
 TEST_CASE("what is not a duration is not read", "[duration]") {
   const std::string text =
-      GENERATE("", "20", "ms", "20 ms", " 20ms", "20ms ", "20m", "20min", "-20ms", "+20ms", "2,5ms",
-               "1.2.3s", "0x10ms", "nans", "infs", "20MS", "20msms", ".", ".s");
+      GENERATE("", "20", "ms", "20 ms", " 20ms", "20ms ", "20m", "20mins", "h", "-20ms", "+20ms",
+               "2,5ms", "1.2.3s", "0x10ms", "nans", "infs", "20MS", "20msms", ".", ".s");
   CAPTURE(text);
   CHECK(ParseDuration(text) == std::nullopt);
 }
@@ -42,6 +44,7 @@ TEST_CASE("durations are written in the largest unit that is whole", "[duration]
   CHECK(FormatDuration(1500us) == "1500us");
   CHECK(FormatDuration(1s) == "1s");
   CHECK(FormatDuration(90s) == "90s");
+  CHECK(FormatDuration(1h) == "3600s");
   CHECK(FormatDuration(1'000'001ns) == "1000001ns");
 }
 

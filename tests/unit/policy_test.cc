@@ -99,6 +99,9 @@ TEST_CASE("policies are read from text", "[policy]") {
   CHECK(decision("tick:20ms") == Tick{.interval = 20ms}.Start());
   CHECK(decision("gap:20ms") == Gap{.gap = 20ms}.Start());
   CHECK(decision("stout:start=5ms,in_flight=3") == Decision{.interval = 5ms, .window = 3});
+  const std::optional<Policy> documented = MakePolicy("adaptive:ceiling=1h");
+  REQUIRE(documented.has_value());
+  CHECK(documented->Name() == "adaptive");
   CHECK(decision("stout:guards=off").window == Decision::kUnlimited);
 }
 

@@ -165,8 +165,8 @@ TEST_CASE("an error has the option, the problem, the range and the remedy", "[pr
        "KiB, MiB or GiB, like 64KiB\n");
   says({"--bytes", "4GiB"}, "--bytes: '4GiB' is not a size");
   says({"--time", "5"},
-       "--time: '5' is not a time from 1ms to 1000s: write a number with ns, us, ms or s, like "
-       "20ms\n");
+       "--time: '5' is not a time from 1ms to 1000s: write a number with ns, us, ms, s, min or h, "
+       "like 20ms\n");
   says({"--none", "0s"}, "--none: '0s' is not a time above 0: ");
   says({"--seconds", "0"}, "--seconds: '0' is not a time of at least 1ms: ");
   says({"--number", "nan"}, "--number: 'nan' is not a number from 0 to 1\n");

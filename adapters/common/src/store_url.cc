@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "stout/adapters/bytes.h"
 #include "stout/core/policy/basic.h"
@@ -79,23 +78,6 @@ std::optional<Number> ParseNumber(std::string_view text) {
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
-}
-
-std::optional<Duration> Times(std::optional<Duration> duration, Duration::rep factor) {
-  if (!duration || duration->count() > std::numeric_limits<Duration::rep>::max() / factor) {
-    return std::nullopt;
-  }
-  return *duration * factor;
-}
-
-// Stores count in hours what servers count in milliseconds: tombstones.
-std::optional<Duration> ParseLongDuration(std::string_view text) {
-  const auto in_seconds = [&](std::size_t unit_size) {
-    return ParseDuration(std::string(text.substr(0, text.size() - unit_size)) + "s");
-  };
-  if (text.ends_with("min")) return Times(in_seconds(3), 60);
-  if (text.ends_with("h")) return Times(in_seconds(1), 3600);
-  return ParseDuration(text);
 }
 
 }  // namespace
@@ -172,7 +154,7 @@ void UrlOptionReader::Refuse(std::string why) {
 void UrlOptionReader::Duration(std::string_view name, stout::Duration& value, stout::Duration min) {
   const std::string* text = Find(name);
   if (text == nullptr) return;
-  const std::optional<stout::Duration> parsed = ParseLongDuration(*text);
+  const std::optional<stout::Duration> parsed = ParseDuration(*text);
   if (parsed && *parsed >= min) {
     value = *parsed;
   } else {

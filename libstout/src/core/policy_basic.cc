@@ -14,8 +14,13 @@ struct Unit {
   std::int64_t nanoseconds;
 };
 
-// Longest first for FormatDuration; "s" after the units that end in it for ParseDuration.
-constexpr std::array kUnits = {Unit{"ns", 1}, Unit{"us", 1'000}, Unit{"ms", 1'000'000},
+// FormatDuration uses the last unit that fits, which is never "min" or "h": names of policies are
+// in seconds.
+constexpr std::array kUnits = {Unit{"ns", 1},
+                               Unit{"us", 1'000},
+                               Unit{"ms", 1'000'000},
+                               Unit{"min", 60'000'000'000},
+                               Unit{"h", 3'600'000'000'000},
                                Unit{"s", 1'000'000'000}};
 
 constexpr double kCentury = 100.0 * 366 * 24 * 3600 * 1e9;

@@ -73,7 +73,7 @@ class UrlOptionReader {
   /// `url` must outlive the reader.
   explicit UrlOptionReader(const StoreUrl& url) : url_(url) {}
 
-  /// As stout::ParseDuration, and also whole or broken minutes and hours: "20ms", "90min", "1.5h".
+  /// As stout::ParseDuration: "20ms", "90min", "1.5h".
   void Duration(std::string_view name, stout::Duration& value,
                 stout::Duration min = stout::Duration::zero());
   void Count(std::string_view name, std::size_t& value, std::size_t min, std::size_t max);

@@ -72,7 +72,7 @@ struct Gap {
   bool operator==(const Gap&) const = default;
 };
 
-/// Reads a policy from text: `unbatched`, `fixed:20ms` (ns, us, ms or s), `tick:20ms`, `gap:20ms`,
+/// Reads a policy from text: `unbatched`, `fixed:20ms` (as ParseDuration), `tick:20ms`, `gap:20ms`,
 /// `natural`, `natural:4`, `stout`, `stout:alpha=0.1,guards=off`, `adaptive`. The text that
 /// Policy::Name() returns makes an equal policy.
 ///
@@ -87,11 +87,11 @@ struct Gap {
 /// meaning.
 [[nodiscard]] std::string PolicyOptions();
 
-/// Reads "20ms", "1.5s", "250us", "10ns". Returns nullopt if malformed, negative or beyond a
-/// century.
+/// Reads a number with ns, us, ms, s, min or h: "20ms", "1.5h". Returns nullopt if malformed,
+/// negative or beyond a century.
 [[nodiscard]] std::optional<Duration> ParseDuration(std::string_view text);
 
-/// Returns the shortest text that ParseDuration reads back: "20ms", "1500us".
+/// Returns the shortest text with ns, us, ms or s that ParseDuration reads back: "20ms", "1500us".
 [[nodiscard]] std::string FormatDuration(Duration duration);
 
 }  // namespace stout::inline v1
