@@ -96,10 +96,18 @@ done
 [[ $read_fraction =~ ^(0?\.[0-9]+|[01]|1\.0*|0\.)$ ]] ||
   status=2 die "--read-fraction needs a number from 0 to 1"
 [[ $listen =~ :[0-9]+$ ]] || status=2 die "--listen needs HOST:PORT, like 127.0.0.1:8080"
-[[ $sync_delay =~ ^[0-9]*\.?[0-9]+(ns|us|ms|s|m|h)$ ]] ||
+[[ $sync_delay =~ ^([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?(ns|us|ms|s|min|h)$ ]] ||
   status=2 die "--sync-delay needs a time, like 4ms"
 [[ $store == rocksdb || $sync_delay == 4ms ]] ||
   status=2 die "--sync-delay is an option of --store rocksdb"
+case $store in
+  # These need several stores.
+  cluster | cluster:* | polyglot | polyglot:*)
+    status=2 die "--store ${store%%:*} is another demo: run ./dev demo ${store%%:*}"
+    ;;
+  rocksdb | postgres | redis | blowfish | *:*) ;;
+  *) status=2 die "--store needs rocksdb, postgres, redis, blowfish or a URL" ;;
+esac
 # Below the ports that the system gives to others between two policies.
 [[ $listen != *:0 ]] || listen=${listen%:0}:$((16384 + SRANDOM % 16000))
 [[ $bin == --print-store ]] && echo "$store" && exit

@@ -13,6 +13,15 @@ fail() {
   exit 1
 }
 
+for wrong in "--store cluster:etcd://h/d" "--store polyglot" "--store sqlite" "--sync-delay 5m" "--light x"; do
+  code=0
+  # shellcheck disable=SC2086  # one word each
+  "$demo/demo.sh" --print-store $wrong >"$work/reason" 2>&1 || code=$?
+  ((code == 2)) || fail "demo.sh $wrong: exit status $code: $(<"$work/reason")"
+done
+[[ $("$demo/demo.sh" --print-store --sync-delay .5min) == rocksdb ]] || fail "0.5 minutes are refused"
+[[ $("$demo/demo.sh" --print-store --store stout://h) == stout://h ]] || fail "a URL is refused"
+
 for script in cluster polyglot; do
   for wrong in "--rate 0" "--rate 1000001" "--keys many" "--out" "--nothing 1" "rate 1"; do
     code=0
