@@ -54,7 +54,7 @@ int main() {
   asio::io_context context;
   Counters counters;
   stout::Diagnostics diagnostics;
-  auto store = stout::OpenStore("rocksdb:counters.db", context.get_executor(), &diagnostics);
+  auto store = stout::OpenStore("rocksdb:counters.stout", context.get_executor(), &diagnostics);
   if (!store) return std::cerr << diagnostics.message << '\n', 1;
   counters.store = std::move(*store);
   counters.stout = std::make_unique<stout::Interposer>(
