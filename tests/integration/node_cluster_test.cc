@@ -334,9 +334,8 @@ TEST_CASE("a range of a shared store is moved to a node and stays there", "[node
   Nodes fleet(2);
   const std::string first = fmt::format("127.0.0.1:{}", fleet.nodes[0]->port());
   const std::string second = fmt::format("127.0.0.1:{}", fleet.nodes[1]->port());
-  const std::vector<std::string> members = {std::min(first, second), std::max(first, second)};
-  int range = 0;
-  while (*RightfulOwner(members, static_cast<RangeId>(range)) != first) ++range;
+  const std::vector<std::size_t> owners = RightfulOwners({first, second}, kRanges);
+  const int range = static_cast<int>(std::find(owners.begin(), owners.end(), 0U) - owners.begin());
   const std::string key = Nodes::KeyOf(range);
   RespClient client(fleet.nodes[0]->port());
   REQUIRE(client.Do({"SET", key, "1"}) == "+OK");

@@ -24,8 +24,9 @@ class Moving {
       members = nodes.view().leases().members;
       return members.size() == nodes.size();
     }));
+    const std::vector<std::size_t> owners = RightfulOwners(members, MemberNodes::kRanges);
     for (RangeId range = 0; range < MemberNodes::kRanges; ++range) {
-      if (*RightfulOwner(members, range) == nodes.address(0)) ranges_.push_back(range);
+      if (members[owners[range]] == nodes.address(0)) ranges_.push_back(range);
     }
     REQUIRE_FALSE(ranges_.empty());
     REQUIRE(AwaitBack());

@@ -58,8 +58,9 @@ TEMPLATE_TEST_CASE("a range is at its wanted owner while that is a member", "[le
                                           LeaseMember{address, kRanges, 10s}, Ready());
   };
   const std::vector<std::string> members = {"a:1", "b:1"};
-  const std::string usual = *RightfulOwner(members, 5);
-  const std::string other = usual == "a:1" ? "b:1" : "a:1";
+  const std::size_t owner = RightfulOwners(members, kRanges).at(5);
+  const std::string usual = members[owner];
+  const std::string other = members[1 - owner];
   auto stays = member(world.first(), usual);
   auto goes = member(world.second(), other);
   Make(world.first(), WantOwner(5, other));

@@ -15,7 +15,7 @@ TEST_CASE("a deployment starts, survives a node, and takes it back", "[deploymen
   for (const DeploymentPhase* const phase : {&result.start, &result.death, &result.join}) {
     CHECK(phase->ended);
     CHECK(phase->moves > 0);
-    CHECK(phase->busy_share < 1);
+    CHECK(phase->busy_share <= 1);
     // Each change of an owner, and each record that it writes, is told to each node that lives.
     CHECK(phase->events >= 2 * phase->moves * (nodes - 1));
   }
@@ -25,8 +25,9 @@ TEST_CASE("a deployment starts, survives a node, and takes it back", "[deploymen
   CHECK(result.steady.calls == 0);
   CHECK(result.steady.events == 0);
   // The ranges of a node that dies wait for the end of its session, which is noticed within half a
-  // second, and then for their openings.
-  CHECK(result.death.unserved_p50_ms > 1000 * spec.ttl_s - 10);
+  // second, and then for their openings. Others move between nodes that stay, without this wait.
+  CHECK(result.death.moves >= spec.ranges / nodes);
+  CHECK(result.death.unserved_max_ms > 1000 * spec.ttl_s - 10);
   CHECK(result.death.unserved_max_ms < 1000 * spec.ttl_s + 600);
   CHECK(result.death.moves == result.join.moves);
   // An owner takes each range over, and others drop the dead member.

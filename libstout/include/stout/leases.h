@@ -48,8 +48,8 @@ struct LeaseHandlers {
 ///     if (!leases.Owns(RangeOf(id, 16))) return Misdirected(leases.OwnerOf(RangeOf(id, 16)));
 ///
 /// Ranges: if the service's registry names a live member as the wanted owner of a range
-/// (WantOwner), that member should own it. Otherwise the live member with the highest rendezvous
-/// hash for the range should own it, so few ranges move when a member comes or goes.
+/// (WantOwner), that member should own it. Otherwise RightfulOwners decides: the shares of two live
+/// members differ by at most one range, and few ranges move when a member comes or goes.
 ///
 /// Time: a range is owned until 0.95 * `ttl` after the last renewal was *sent*. The service counts
 /// from a later moment, and the 5 % allow for clocks that run at different rates. The clock also

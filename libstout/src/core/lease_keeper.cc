@@ -49,8 +49,9 @@ void LeaseKeeper::Resume(TimePoint now) {
 }
 
 void LeaseKeeper::OnTable(LeaseTable table, TimePoint now) {
+  const bool same_members = table.members == table_.members;
   table_ = std::move(table);
-  JudgeAll();
+  if (!same_members) JudgeAll();
   Advance(now);
 }
 
@@ -158,7 +159,23 @@ void LeaseKeeper::Advance(TimePoint now) {
 }
 
 void LeaseKeeper::JudgeAll() {
-  for (RangeId id = 0; id < ranges_.size(); ++id) rightful_[id] = Judge(id);
+  const std::vector<std::string>& members = table_.members;
+  const auto is_member = [&members](const std::string& address) {
+    return std::binary_search(members.begin(), members.end(), address);
+  };
+  // A table from before this member joined does not list it.
+  if (!is_member(address_)) {
+    std::fill(rightful_.begin(), rightful_.end(), Rightful::kNotKnown);
+    return;
+  }
+  const std::vector<std::size_t> owners =
+      RightfulOwners(members, static_cast<RangeId>(rightful_.size()));
+  for (RangeId id = 0; id < rightful_.size(); ++id) {
+    const auto wanted = wanted_.find(id);
+    const std::string& owner =
+        wanted != wanted_.end() && is_member(wanted->second) ? wanted->second : members[owners[id]];
+    rightful_[id] = owner == address_ ? Rightful::kOurs : Rightful::kAnothers;
+  }
 }
 
 void LeaseKeeper::Expire(TimePoint now) {
@@ -263,19 +280,6 @@ void LeaseKeeper::EndSession(bool tell, TimePoint now) {
 }
 
 void LeaseKeeper::Rest(Range* range, TimePoint until) { *range = {Holding::kNone, 0, 0, until}; }
-
-LeaseKeeper::Rightful LeaseKeeper::Judge(RangeId id) const {
-  const auto is_member = [&members = table_.members](const std::string& address) {
-    return std::binary_search(members.begin(), members.end(), address);
-  };
-  // A table from before this member joined does not list it.
-  if (!is_member(address_)) return Rightful::kNotKnown;
-  const auto wanted = wanted_.find(id);
-  const std::string& owner = wanted != wanted_.end() && is_member(wanted->second)
-                                 ? wanted->second
-                                 : *RightfulOwner(table_.members, id);
-  return owner == address_ ? Rightful::kOurs : Rightful::kAnothers;
-}
 
 const std::optional<Lease>& LeaseKeeper::Known(RangeId id) const {
   static constexpr std::optional<Lease> kFree;

@@ -131,8 +131,9 @@ class Deployment {
     members.reserve(live.size());
     for (const auto& [address, n] : live) members.push_back(address);
     right_ = 0;
+    const std::vector<std::size_t> owners = RightfulOwners(members, spec_.ranges);
     for (RangeId id = 0; id < spec_.ranges; ++id) {
-      ranges_[id].rightful = live.at(*RightfulOwner(members, id));
+      ranges_[id].rightful = live.at(members[owners[id]]);
       right_ += IsRight(ranges_[id]) ? 1 : 0;
     }
   }

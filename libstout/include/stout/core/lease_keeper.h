@@ -122,7 +122,7 @@ class LeaseKeeper {
   /// Takes the service's newest table.
   void OnTable(LeaseTable table, TimePoint now);
   /// Takes the addresses of all wanted owners. If the wanted owner of a range is a member, it
-  /// should own the range; otherwise RightfulOwner should. Members may learn of a wanted owner at
+  /// should own the range; otherwise RightfulOwners decides. Members may learn of a wanted owner at
   /// different times: a range that its owner has handed over stays free until the wanted owner
   /// learns of it.
   void OnWantedOwners(std::map<RangeId, std::string> wanted, TimePoint now);
@@ -165,6 +165,7 @@ class LeaseKeeper {
 
   // Handles the end of the lease or of an attempt, then sends the requests that are due.
   void Advance(TimePoint now);
+  // After a change of the members or of the wanted owners.
   void JudgeAll();
   void Expire(TimePoint now);
   void SendJoin(TimePoint now);
@@ -177,7 +178,6 @@ class LeaseKeeper {
   // Loses all ranges. `tell`: also sends Leave, because the service may not have ended the session.
   void EndSession(bool tell, TimePoint now);
   void Rest(Range* range, TimePoint until);
-  [[nodiscard]] Rightful Judge(RangeId id) const;
   [[nodiscard]] const std::optional<Lease>& Known(RangeId id) const;
 
   std::string address_;

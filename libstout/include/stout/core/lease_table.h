@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -90,21 +91,20 @@ constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
   return static_cast<RangeId>(internal::NameHash(name) % ranges);
 }
 
-/// Returns the member that should own a range: the one with the highest weight (rendezvous hashing,
-/// Thaler and Ravishankar 1998). When a member joins or leaves, only its own ranges move.
-/// `members`: as in LeaseTable. Returns null if there are none.
-[[nodiscard]] constexpr const std::string* RightfulOwner(const std::vector<std::string>& members,
-                                                         RangeId range) {
-  const std::string* best = nullptr;
-  std::uint64_t best_weight = 0;
-  for (const std::string& member : members) {
-    const std::uint64_t weight = internal::Mix(internal::NameHash(member) ^ internal::Mix(range));
-    if (best == nullptr || weight > best_weight) {
-      best = &member;
-      best_weight = weight;
-    }
-  }
-  return best;
-}
+/// Returns which member should own each range, by RangeId, as an index in `members`. `members`: as
+/// in LeaseTable. Returns nothing if there are none.
+///
+/// The shares of two members differ by at most one range. If ranges are left over, the members with
+/// the highest NameHash get one more each. Rendezvous hashing (Thaler and Ravishankar 1998) gives
+/// each pair of a member and a range a weight, Mix(NameHash(member) ^ Mix(range)). The result is
+/// the stable assignment (Gale and Shapley 1962): no range has a weight with another member that is
+/// higher than its weight with its own member, and also higher than that of a range which the other
+/// member owns. There is only one such assignment, because both sides go by the same weights. When
+/// a member joins or leaves, few ranges move, but some move between two members that stay.
+///
+/// The result is the same in every process, and must be the same in every later version of this
+/// library. While two servers disagree about the owner of a range, the range may be free.
+[[nodiscard]] std::vector<std::size_t> RightfulOwners(const std::vector<std::string>& members,
+                                                      RangeId ranges);
 
 }  // namespace stout::inline v1

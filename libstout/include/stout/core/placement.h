@@ -36,8 +36,9 @@ constexpr std::uint64_t Remoteness(std::uint64_t hash) {
 namespace stout::inline v1 {
 
 /// Returns the ids of the datalets that should be the members of a range: `replicas` of them, or
-/// fewer if there are fewer. The node of the first one should own the range. `live`: the datalets
-/// that can be used. A datalet that is leaving, is lazy or has capacity 0 gets no range.
+/// fewer if there are fewer. The node of the first one owns the range if RightfulOwners agrees,
+/// which it does for most ranges if capacities are equal. `live`: the datalets that can be used. A
+/// datalet that is leaving, is lazy or has capacity 0 gets no range.
 ///
 /// Weighted rendezvous hashing (Wang and Ravishankar 2009; Schindelhauer and Schomaker 2005): with
 /// h = Mix(NameHash(id) ^ Mix(range)) / 2^64, datalets are ordered by -log(h) / capacity, then by

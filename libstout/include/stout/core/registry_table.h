@@ -66,7 +66,7 @@ struct Datalet {
   bool operator==(const Datalet&) const = default;
 };
 
-/// The member that should own a range while it is alive, instead of RightfulOwner.
+/// The member that should own a range while it is alive, instead of the one of RightfulOwners.
 struct WantedOwner {
   std::string node{};  ///< its address, as in LeaseTable::members
 
@@ -139,7 +139,7 @@ struct RegistryChange {
 [[nodiscard]] RegistryChange AddDatalet(std::string_view id, Datalet datalet, SessionId session);
 [[nodiscard]] RegistryChange RemoveDatalet(std::string_view id);
 /// Names the member that should own a range, independent of its present owner. nullopt:
-/// RightfulOwner decides.
+/// RightfulOwners decides.
 [[nodiscard]] RegistryChange WantOwner(RangeId range, std::optional<std::string> node);
 /// Reserves the versions with this number, from those that were reserved before up to this time.
 /// `read`: revision of the reservation that was read; 0 for the first.
