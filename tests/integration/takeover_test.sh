@@ -79,19 +79,13 @@ await_address() {
   die "a program did not start: $(cat "${1%.out}.err")"
 }
 
-# await_for SECONDS COMMAND...: until it succeeds. Fails after about this time.
-await_for() {
-  local i
-  for ((i = 0; i < 50 * $1; ++i)); do
+# await WHAT COMMAND...: until it succeeds.
+await() {
+  for _ in {1..1500}; do
     "${@:2}" && return
     sleep 0.02
   done
-  return 1
-}
-
-# await WHAT COMMAND...: until it succeeds.
-await() {
-  await_for 30 "${@:2}" || die "in vain: $1; $(curl -s "$url/stats")"
+  die "in vain: $1; $(curl -s "$url/stats")"
 }
 
 declare -A address_of number_of # by process
@@ -125,11 +119,8 @@ run_load() { # OPTIONS...
 }
 
 # The events while the load runs. They happen to the oldest server.
-# A hash of the addresses chooses the owners, and leaves about one of 660 third servers without a
-# range. Then another one joins.
 event_join() {
   start_server
-  await_for 10 owns_some "${servers[-1]}" || start_server
   await "a range for the server that joined" owns_some "${servers[-1]}"
 }
 
