@@ -69,12 +69,4 @@ std::span<const std::string_view> Oracle::Distinct(std::size_t attribute) const 
   return indexes_[attribute].values;
 }
 
-std::vector<RecordNumber> Oracle::Grep(std::string_view text) const {
-  std::vector<RecordNumber> found;
-  for (RecordNumber record = 0; record < size(); ++record) {
-    if (value(record).find(text) != std::string_view::npos) found.push_back(record);
-  }
-  return found;
-}
-
 }  // namespace stout::bench::shard

@@ -57,9 +57,6 @@ class Oracle {
   /// The distinct values of an attribute, in the order in which they first appear.
   [[nodiscard]] std::span<const std::string_view> Distinct(std::size_t attribute) const;
 
-  /// The records with this text somewhere in their value, in ascending order, by looking at all.
-  [[nodiscard]] std::vector<RecordNumber> Grep(std::string_view text) const;
-
  private:
   using NumberOf =
       boost::unordered_flat_map<std::string_view, RecordNumber, std::hash<std::string_view>>;

@@ -1,6 +1,5 @@
 #include "shard/queries.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
@@ -11,9 +10,6 @@ namespace {
 constexpr std::array<std::string_view, 8> kMix8 = {"orderkey",      "partkey",  "suppkey",
                                                    "extendedprice", "shipdate", "commitdate",
                                                    "receiptdate",   "comment"};
-
-constexpr std::uint64_t kShortestSubstring = 4;
-constexpr std::uint64_t kLongestSubstring = 16;
 
 /// Near the golden section, whose multiples, modulo 1, fill [0, 1) evenly (Knuth, TAOCP 3, 6.4).
 std::uint32_t StrideFor(std::uint32_t size) {
@@ -112,21 +108,6 @@ std::vector<Operation> DrawMix(const Oracle& oracle, const SearchClass& of,
     }
   } while (searches < bounds.searches && hits < bounds.hits);
   return operations;
-}
-
-std::vector<std::string_view> DrawSubstrings(const Oracle& oracle, std::size_t count,
-                                             std::uint64_t seed) {
-  SplitMix64 random(seed);
-  std::vector<std::string_view> substrings(count);
-  for (std::string_view& substring : substrings) {
-    const auto record = static_cast<RecordNumber>(random.Below(oracle.size()));
-    const std::string_view value = oracle.value(record);
-    const std::uint64_t wanted =
-        kShortestSubstring + random.Below(kLongestSubstring - kShortestSubstring + 1);
-    const std::uint64_t size = std::min<std::uint64_t>(wanted, value.size());
-    substring = value.substr(random.Below(value.size() - size + 1), size);
-  }
-  return substrings;
 }
 
 std::uint64_t Hits(const Oracle& oracle, const std::vector<Search>& searches) {

@@ -109,9 +109,6 @@ struct SearchBounds {
 [[nodiscard]] std::vector<Operation> DrawMix(const Oracle& oracle, const SearchClass& of,
                                              const load::Distribution& keys_and_values,
                                              const SearchBounds& bounds, std::uint64_t seed);
-/// Texts of 4 to 16 bytes that stand somewhere in a value, which may be shorter: then all of it.
-[[nodiscard]] std::vector<std::string_view> DrawSubstrings(const Oracle& oracle, std::size_t count,
-                                                           std::uint64_t seed);
 /// @}
 
 /// How many records a batch finds.

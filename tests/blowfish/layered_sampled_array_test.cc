@@ -117,9 +117,12 @@ bool BytesAreAsPromised(const SampleShape& shape, const LayerInfo& layer) {
 
 void FillLayer(LayeredSampledArray& array, std::uint32_t distance) {
   const SampleShape& shape = array.shape();
-  shape.ForEachIndex(distance, 0, shape.groups(), [&](std::uint64_t index) {
-    (void)array.Fill(index, ValueOf(index, shape.width));
-  });
+  for (std::uint64_t offset = 0; offset < shape.Entries(0); ++offset) {
+    shape.ForEachColumn(distance, [&](std::uint32_t ordinal) {
+      const std::uint64_t index = shape.Index(offset, ordinal);
+      if (index < shape.size) (void)array.Fill(index, ValueOf(index, shape.width));
+    });
+  }
 }
 
 TEST_CASE("the array of the paper's Figure 4", "[lsa]") {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <map>
 #include <memory>
@@ -79,13 +78,6 @@ TEST_CASE("the oracle finds what a scan finds", "[shard-bench]") {
       CHECK(std::vector<RecordNumber>(found.begin(), found.end()) == numbers);
     }
     CHECK(oracle.Search(attribute, "c").empty());
-  }
-  for (const char* const text : {"a", "ab", "||", "bab", ""}) {
-    std::vector<RecordNumber> wanted;
-    for (RecordNumber i = 0; i < oracle.size(); ++i) {
-      if (std::strstr(records[i].value.c_str(), text) != nullptr) wanted.push_back(i);
-    }
-    CHECK(oracle.Grep(text) == wanted);
   }
 }
 
@@ -219,23 +211,6 @@ TEST_CASE("gets are for all records alike, or for few", "[shard-bench]") {
   CHECK(static_cast<double>(uniform) ==
         Approx(records * (1 - std::exp(-10'000 / records))).epsilon(0.03));
   CHECK(distinct({.theta = 0.99}) < uniform * 2 / 3);
-}
-
-TEST_CASE("substrings stand in some value", "[shard-bench]") {
-  Lineitems data;
-  std::set<std::size_t> sizes;
-  for (const std::string_view substring : DrawSubstrings(data.oracle, 200, 1)) {
-    sizes.insert(substring.size());
-    CHECK_FALSE(data.oracle.Grep(substring).empty());
-  }
-  CHECK(*sizes.begin() == 4);
-  CHECK(*sizes.rbegin() == 16);
-
-  VectorSource source({}, {{ToKey(1), "ab"}, {ToKey(2), ""}});
-  const Oracle small(source);
-  for (const std::string_view substring : DrawSubstrings(small, 20, 1)) {
-    CHECK((substring == "ab" || substring.empty()));
-  }
 }
 
 TEST_CASE("contenders take turns", "[shard-bench]") {

@@ -43,12 +43,6 @@ struct LayerInfo {
 ///     const std::uint64_t value = Compute(index);
 ///     sampled.Fill(index, value);                         // costs little if nothing lacks it
 ///
-/// A sweep fills a layer at once:
-///
-///     sampled.shape().ForEachIndex(sampled.finest(), first, last, [&](std::uint64_t index) {
-///       if (sampled.Wants(index)) sampled.Fill(index, Compute(index));
-///     });
-///
 /// The layout is by columns (see SampleShape). The array of the paper's Figure 4, k = 3:
 ///
 ///     index     0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15

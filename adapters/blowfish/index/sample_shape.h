@@ -60,25 +60,12 @@ struct SampleShape {
     if (ordinal >= columns || ordinal >= size) return 0;
     return Offset(size - 1 - ordinal) + 1;
   }
-  /// Offsets are below it. Counts a partial group.
-  [[nodiscard]] std::uint64_t groups() const { return Entries(0); }
 
   /// Calls visit(ordinal) for each column of a layer.
   template <typename Visit>
   void ForEachColumn(std::uint32_t distance, Visit visit) const {
     assert(std::has_single_bit(distance) && distance <= coarsest());
     for (std::uint32_t o = distance % coarsest(); o < columns; o += 2 * distance) visit(o);
-  }
-
-  /// Calls visit(index) for each index of a layer in the groups [first, last), ascending.
-  template <typename Visit>
-  void ForEachIndex(std::uint32_t distance, std::uint64_t first, std::uint64_t last,
-                    Visit visit) const {
-    for (std::uint64_t offset = first; offset < last; ++offset) {
-      ForEachColumn(distance, [&](std::uint32_t ordinal) {
-        if (Index(offset, ordinal) < size) visit(Index(offset, ordinal));
-      });
-    }
   }
 
   friend bool operator==(const SampleShape&, const SampleShape&) = default;

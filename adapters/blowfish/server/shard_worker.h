@@ -23,7 +23,6 @@ struct ShardStatus {
   std::size_t compressed_files = 0;
   std::uint64_t compressed_records = 0;
   std::uint64_t compressed_bytes = 0;  ///< size of the files, without the layers
-  std::uint64_t log_table_bytes = 0;
   std::size_t layers = 0;
   std::uint64_t layer_bytes = 0;
   NextLayerBytes next_layer_bytes = {};

@@ -62,8 +62,6 @@ class SharedStore final : public RangeSource {
   SharedStore(const boost::asio::any_io_executor& executor, Store& store, std::string scope,
               WriteBackMapOptions map);
 
-  [[nodiscard]] const WatchedStore& store() const { return store_; }
-
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
   [[nodiscard]] StoreHealth::Clock::duration InVain() const override;
