@@ -3,6 +3,7 @@
 #include "stout/core/admission.h"
 #include "stout/core/backoff.h"
 #include "stout/core/batch.h"
+#include "stout/core/copy_queue.h"
 #include "stout/core/dirty_table.h"
 #include "stout/core/effects.h"
 #include "stout/core/engine.h"

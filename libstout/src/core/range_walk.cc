@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <set>
-#include <string_view>
 #include <utility>
 
 namespace stout::internal {
@@ -301,11 +298,10 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now
 }
 
 void RangeWalk::AddCopy(std::string key, StoredState state) {
-  copies_bytes_ += key.size() + state.value.size();
-  copies_.push_back({.key = std::move(key),
-                     .value = std::move(state.value),
-                     .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
-                     .version = state.stamp.epoch == set_.epoch() ? state.stamp.version : 0});
+  copies_.Add({.key = std::move(key),
+               .value = std::move(state.value),
+               .kind = state.found ? WriteKind::kPut : WriteKind::kDelete,
+               .version = state.stamp.epoch == set_.epoch() ? state.stamp.version : 0});
 }
 
 void RangeWalk::Change(std::size_t index, StoredState state) {
@@ -328,34 +324,24 @@ void RangeWalk::EndPass() {
 void RangeWalk::NextStep(TimePoint now) {
   due_ = kNever;
   if (result_ != Result::kRuns) return;
-  const bool copies = unsettled_.empty() ? !copies_.empty() : copies_bytes_ >= options_.copy_bytes;
+  const bool copies =
+      unsettled_.empty() ? !copies_.empty() : copies_.bytes() >= options_.copy_bytes;
   if (copies) return SendCopy(now);
   if (!unsettled_.empty()) return SettleSlice(now);
   if (cursor_ || !found_.empty()) return NextPage(now);
   EndPass();
   if (!passes_.empty()) return StartPass(now);
   if (last_) {
-    copies_.push_back(*std::exchange(last_, std::nullopt));
-    copies_bytes_ += copies_.back().key.size() + copies_.back().value.size();
+    copies_.Add(*std::exchange(last_, std::nullopt));
     return SendCopy(now);
   }
   result_ = Result::kDone;
 }
 
 void RangeWalk::SendCopy(TimePoint now) {
-  range::Copy copy{Call(target_, now), target_, {}};
-  const std::size_t most = std::min(copy_items_, options_.page_keys);
-  std::size_t bytes = 0;
-  std::set<std::string_view> keys;  // a scan may find a key twice
-  for (const WriteItem& item : copies_) {
-    if (bytes >= options_.copy_bytes || copy.items.size() >= most) break;
-    if (!keys.insert(item.key).second) break;
-    bytes += item.key.size() + item.value.size();
-    copy.items.push_back(item);
-  }
-  copying_ = copy.items.size();
   copy_began_ = now;
-  actions_.push_back(std::move(copy));
+  actions_.push_back(range::Copy{Call(target_, now), target_,
+                                 copies_.Begin(options_.page_keys, options_.copy_bytes)});
 }
 
 void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
@@ -364,23 +350,17 @@ void RangeWalk::OnCopied(range::Attempt attempt, Errc errc, TimePoint now) {
     result_ = Result::kFailed;
     return;
   }
-  if (IsFinal(errc) && copying_ > 1) {
-    copy_items_ = copying_ / 2;
+  if (IsFinal(errc) && copies_.Halve()) {
     awaited_.reset();  // the member has answered
     return SendCopy(now);
   }
   if (IsFinal(errc)) {
-    if (!skips_refused_) return Fail(target_, copies_.front().key, errc);
-    actions_.push_back(range::Unfillable{target_, copies_.front().key, errc});
+    if (!skips_refused_) return Fail(target_, copies_.first_key(), errc);
+    actions_.push_back(range::Unfillable{target_, copies_.first_key(), errc});
     errc = Errc::kOk;
   }
   if (!Succeeded(errc, &RangeWalk::SendCopy, now)) return;
-  copy_items_ = SIZE_MAX;
-  const auto end = copies_.begin() + static_cast<std::ptrdiff_t>(std::exchange(copying_, 0));
-  for (auto copied = copies_.begin(); copied != end; ++copied) {
-    copies_bytes_ -= copied->key.size() + copied->value.size();
-  }
-  copies_.erase(copies_.begin(), end);
+  copies_.End();
   Rest(options_.rest * (now - copy_began_), &RangeWalk::NextStep, now);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stout/core/batch.h"
+#include "stout/core/copy_queue.h"
 #include "stout/core/errc.h"
 #include "stout/core/range_actions.h"
 #include "stout/core/replica_set.h"
@@ -128,7 +129,7 @@ class RangeWalk {
   [[nodiscard]] TimePoint awaited_since() const { return awaited_since_; }
   void AwaitSince(TimePoint since) { awaited_since_ = since; }
   /// Returns true while the answer to a copy is awaited.
-  [[nodiscard]] bool copies() const { return copying_ != 0; }
+  [[nodiscard]] bool copies() const { return copies_.copying(); }
 
  private:
   using Step = void (RangeWalk::*)(TimePoint);
@@ -207,13 +208,10 @@ class RangeWalk {
   std::size_t slice_keys_ = kMaxSlice / 4;
   std::size_t slice_bytes_ = 0;  // of the values settled in this slice
   bool slice_failed_ = false;    // one of its keys must be tried again
-  std::vector<WriteItem> copies_;
-  std::size_t copies_bytes_ = 0;
-  std::size_t copy_items_ = SIZE_MAX;  // limit of the next copy
+  CopyQueue copies_;
   std::optional<WriteItem> last_;
   TimePoint scan_began_{};      // the newest scan
   TimePoint copy_began_{};      // the newest copy
-  std::size_t copying_ = 0;     // number of items of copies_, from its start, in the copy under way
   range::Attempt attempt_ = 0;  // the call under way; 0: none
   int failed_calls_ = 0;        // in a row, with permanent errors
   std::optional<MemberIndex> awaited_;
