@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "stout/replicated_map.h"
+#include "stout/unix_time.h"
 
 namespace stout::bench {
 
@@ -50,9 +51,7 @@ inline std::unique_ptr<ReplicatedMap> MakeFilledMap(boost::asio::io_context& con
     range.want.push_back(std::to_string(i));
   }
   range.record.value.members = {{.datalet = "0", .in = true}};
-  range.epoch = static_cast<Epoch>(std::chrono::duration_cast<std::chrono::microseconds>(
-                                       std::chrono::system_clock::now().time_since_epoch())
-                                       .count());
+  range.epoch = static_cast<Epoch>(UnixTime().time_since_epoch() / std::chrono::microseconds(1));
   auto map =
       std::make_unique<ReplicatedMap>(context.get_executor(), std::move(range), std::move(options));
   bool filled = false;

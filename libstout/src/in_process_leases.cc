@@ -14,6 +14,7 @@
 #include "stout/core/lease_ledger.h"
 #include "stout/core/registry_ledger.h"
 #include "stout/feed.h"
+#include "stout/unix_time.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
@@ -22,8 +23,7 @@ using namespace internal;
 namespace {
 
 Epoch FirstEpoch() {
-  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<Epoch>(unix_time / std::chrono::microseconds(1));
+  return static_cast<Epoch>(UnixTime().time_since_epoch() / std::chrono::microseconds(1));
 }
 
 }  // namespace

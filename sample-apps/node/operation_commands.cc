@@ -9,7 +9,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -186,11 +185,6 @@ asio::awaitable<std::string> OperationCommands::Status() {
   if (records->config) status["mode"] = NameOf(records->config->value.mode);
   status["ranges"] = std::move(ranges);
   co_return json::serialize(status);
-}
-
-TimePoint OperationCommands::UnixTime() {
-  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch()));
 }
 
 asio::awaitable<std::string> OperationCommands::Mode(Request& request) {

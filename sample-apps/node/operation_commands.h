@@ -38,8 +38,6 @@ class OperationCommands {
   static constexpr std::string_view kChanged =
       "TRYAGAIN the records have changed meanwhile: repeat the command";
 
-  [[nodiscard]] static TimePoint UnixTime();
-
   // These return the reply, or set request.error.
   [[nodiscard]] boost::asio::awaitable<std::string> Status();
   [[nodiscard]] boost::asio::awaitable<std::string> Mode(Request& request);

@@ -25,6 +25,7 @@
 #include "stout/adapters/store_url.h"
 #include "stout/completion.h"
 #include "stout/unique_function.h"
+#include "stout/unix_time.h"
 
 namespace stout::node {
 namespace {

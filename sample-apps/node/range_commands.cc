@@ -24,6 +24,7 @@
 #include "stout/core/registry_table.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
+#include "stout/unix_time.h"
 
 namespace stout::node {
 

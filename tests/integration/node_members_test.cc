@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "stout/adapters/hash_slot.h"
+#include "stout/unix_time.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/redis_server.h"
@@ -25,11 +26,6 @@ namespace stout::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-TimePoint UnixNow() {
-  return TimePoint(
-      std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch()));
-}
 
 TEST_CASE("every key is right through every node, whichever node owns it", "[node][members]") {
   MemberNodes nodes;
@@ -106,7 +102,7 @@ TEST_CASE("an owner that stands still for less than its lease drops no member",
   CheckRun(RunUnderLoad(nodes, "owner-stopped", [&](const LoadThreads& load) {
     const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
     REQUIRE_FALSE(own.empty());
-    const TimePoint before = UnixNow();
+    const TimePoint before = UnixTime();
     nodes.program(0).Signal(SIGSTOP);
     std::this_thread::sleep_for(6s);  // the fault is a time
     nodes.program(0).Signal(SIGCONT);
@@ -140,7 +136,7 @@ TEST_CASE("a node that comes back is filled, and then has all by itself",
       CHECK(nodes.Await([&] { return nodes.view().SomeLack(3); }));
       CHECK(Progress(nodes, load, 100));
     }
-    const TimePoint start = UnixNow();
+    const TimePoint start = UnixTime();
     nodes.program(1).Start();
     CHECK(nodes.Await([&] {
       return nodes.view().AllHave(3) &&

@@ -24,6 +24,7 @@
 #include "registration.h"
 #include "reservation.h"
 #include "shared_ranges.h"
+#include "stout/unix_time.h"
 
 namespace stout {
 namespace {
@@ -36,11 +37,6 @@ constexpr auto kTick = std::chrono::milliseconds(100);
 constexpr auto kReadPause = std::chrono::seconds(1);
 
 TimePoint Now() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
-
-TimePoint UnixNow() {
-  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch()));
-}
 
 }  // namespace
 
@@ -196,7 +192,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
         return datalets_->StoreOf(id) != nullptr;
       });
       if (first == wanted.end()) return false;  // no datalet has come yet
-      record.value.members.push_back({.datalet = *first, .in = true, .since = UnixNow()});
+      record.value.members.push_back({.datalet = *first, .in = true, .since = UnixTime()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
     }
     auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());

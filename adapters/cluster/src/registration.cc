@@ -10,17 +10,13 @@
 #include <utility>
 
 #include "stout/adapters/store_url.h"
+#include "stout/unix_time.h"
 
 namespace stout {
 namespace {
 
 // Pause between two attempts.
 constexpr auto kAttemptPause = std::chrono::seconds(1);
-
-TimePoint UnixTime() {
-  return TimePoint(std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::system_clock::now().time_since_epoch()));
-}
 
 // Returns why a datalet cannot be added, or nullopt.
 std::optional<std::string> WhyNotAdded(const OwnDatalet& own, const RegistryTable& records) {

@@ -12,6 +12,7 @@
 
 #include "engine.h"
 #include "requests.h"
+#include "stout/unix_time.h"
 
 namespace stout {
 namespace {
@@ -24,8 +25,7 @@ using etcd::Reply;
 constexpr Duration kShortest = std::chrono::milliseconds(1);
 
 Epoch UnixMicroseconds() {
-  const auto unix_time = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<Epoch>(unix_time / std::chrono::microseconds(1));
+  return static_cast<Epoch>(UnixTime().time_since_epoch() / std::chrono::microseconds(1));
 }
 
 struct Entered {

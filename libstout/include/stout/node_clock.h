@@ -1,13 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 
 #include "stout/core/hybrid_clock.h"
 #include "stout/core/types.h"
+#include "stout/unix_time.h"
 
 namespace stout::inline v1 {
 
@@ -33,10 +33,6 @@ class NodeClock {
   }
 
  private:
-  [[nodiscard]] static TimePoint UnixTime() {
-    return TimePoint(std::chrono::system_clock::now().time_since_epoch());
-  }
-
   mutable std::mutex mutex_;
   internal::HybridClock clock_;
 };
