@@ -60,6 +60,7 @@ TEST_CASE("redis: what a server says of itself", "[redis]") {
       redis::FactsOf(Answers("7.0.15", {"yes", "always", "no", "0", "allkeys-lru", "536870912"}));
   CHECK(facts.syncs);
   CHECK_FALSE(facts.evicts);  // without a limit there is no need to
+  CHECK_FALSE(facts.evicts_tombstones);
   CHECK_FALSE(facts.waits_for_aof);
   CHECK_FALSE(facts.replica);
   CHECK(facts.unknown.empty());
@@ -70,6 +71,7 @@ TEST_CASE("redis: what a server says of itself", "[redis]") {
   CHECK_FALSE(facts.syncs);
   CHECK(facts.has_aof);
   CHECK_FALSE(facts.evicts);  // no key of ours but tombstones
+  CHECK(facts.evicts_tombstones);
   CHECK(facts.waits_for_aof);
   CHECK(redis::MaxBatchBytes(facts) < 1048576);
 

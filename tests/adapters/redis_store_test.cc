@@ -112,6 +112,15 @@ TEST_CASE_METHOD(RedisTest, "redis: a server that is not durable is said to be n
   CHECK_FALSE(Open()->traits().durable);
 }
 
+TEST_CASE_METHOD(RedisTest, "redis: a server that evicts tombstones keeps none for certain") {
+  server().Execute({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  CHECK(Open()->traits().tombstone_ttl == std::chrono::hours(1));  // its memory has no limit
+  server().Execute({"CONFIG", "SET", "maxmemory", "100mb"});
+  CHECK(Open()->traits().tombstone_ttl == Duration::zero());
+  server().Execute({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  CHECK(Open()->traits().tombstone_ttl == std::chrono::hours(1));
+}
+
 TEST_CASE_METHOD(RedisTest, "redis: settings that may not be asked for are taken for the worst") {
   server().Execute({"ACL", "SETUSER", "app", "on", ">word", "~*", "+@all", "-config"});
   CHECK_FALSE(OpenUrl(At("app:word"))->traits().durable);

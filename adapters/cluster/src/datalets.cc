@@ -58,7 +58,8 @@ const char* WhyUnsuited(const StoreTraits& traits) {
   if (!traits.scans) return "it cannot list its keys, as it is opened";
   if (!traits.opaque_values) return "its schema does not take every value";
   if (traits.tombstone_ttl < ReplicatedMapOptions().tombstone_ttl)
-    return "it forgets deletes too soon: give it a tombstone_ttl of at least 1h";
+    return "it forgets deletes too soon: give it a tombstone_ttl of at least 1h; a Redis with "
+           "maxmemory also needs maxmemory-policy noeviction";
   return nullptr;
 }
 

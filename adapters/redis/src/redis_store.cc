@@ -100,7 +100,7 @@ Result<std::unique_ptr<RedisStore>> RedisStore::Open(const Options& options,
                      .scans = true,
                      .detects_loss = options.detect_loss,
                      .incarnation = std::move(incarnation),
-                     .tombstone_ttl = options.tombstone_ttl,
+                     .tombstone_ttl = redis::TombstoneTtl(options, *facts),
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = redis::MaxBatchBytes(*facts)};
   auto engine =

@@ -59,7 +59,9 @@ ServerFacts FactsOf(std::span<const Reply> answers) {
   facts.incarnation = IncarnationOf(answers[0], answers[1]);
   facts.has_aof = Value(answers[2]) == "yes";
   facts.syncs = facts.has_aof && Value(answers[3]) == "always" && Value(answers[4]) == "no";
-  facts.evicts = ToNumber(Value(answers[5])) > 0 && Value(answers[6]).starts_with("allkeys");
+  const bool limited = ToNumber(Value(answers[5])) > 0;
+  facts.evicts = limited && Value(answers[6]).starts_with("allkeys");
+  facts.evicts_tombstones = limited && Value(answers[6]) != "noeviction";
   facts.max_argument = ToNumber(Value(answers[7]));
   const auto refused = std::find_if(answers.begin(), answers.end(),
                                     [](const Reply& answer) { return answer.error(); });
@@ -82,6 +84,10 @@ Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts)
   return {.replicas = options.wait,
           .on_disk = facts.has_aof && facts.waits_for_aof,
           .timeout = std::chrono::ceil<std::chrono::milliseconds>(limit)};
+}
+
+Duration TombstoneTtl(const RedisOptions& options, const ServerFacts& facts) {
+  return facts.evicts_tombstones ? Duration::zero() : options.tombstone_ttl;
 }
 
 bool IsDurable(const ServerFacts& facts, const Replication& replication) {

@@ -17,7 +17,9 @@ struct ServerFacts {
   // no-appendfsync-on-rewrite no.
   bool syncs = false;
   bool has_aof = false;
-  bool evicts = false;         // Keys that nobody deleted, when its memory is full.
+  // When its memory is full: keys that nobody deleted, and keys that expire.
+  bool evicts = false;
+  bool evicts_tombstones = false;
   bool waits_for_aof = false;  // It has WAITAOF: 7.2 or newer.
   bool replica = false;
   std::size_t replicas = 0;  // its own, connected at present
@@ -41,6 +43,8 @@ inline constexpr std::size_t kMaxBatchItems = 100'000;
 [[nodiscard]] std::size_t MaxBatchBytes(const ServerFacts& facts);
 // Returns the replication that batches wait for on such a server.
 [[nodiscard]] Replication ReplicationOf(const RedisOptions& options, const ServerFacts& facts);
+// Returns the time for which tombstones certainly stay: 0 if the server may evict them.
+[[nodiscard]] Duration TombstoneTtl(const RedisOptions& options, const ServerFacts& facts);
 // Returns true if acknowledged batches survive a crash of the server with this replication.
 [[nodiscard]] bool IsDurable(const ServerFacts& facts, const Replication& replication);
 // Why it does not, for the log.

@@ -114,6 +114,7 @@ ServerFacts Weakest(const std::vector<ServerFacts>& nodes) {
     weakest.syncs &= node.syncs;
     weakest.has_aof &= node.has_aof;
     weakest.evicts |= node.evicts;
+    weakest.evicts_tombstones |= node.evicts_tombstones;
     weakest.waits_for_aof &= node.waits_for_aof;
     if (weakest.unknown.empty()) weakest.unknown = node.unknown;
     if (node.incarnation.process.empty()) weakest.incarnation = {};
@@ -159,6 +160,7 @@ Result<ClusterFacts> SetUpCluster(const std::shared_ptr<const RedisOptions>& opt
   const ServerFacts weakest = Weakest(inquiry.nodes());
   ClusterFacts facts{.map = inquiry.map(),
                      .replication = ReplicationOf(*options, weakest),
+                     .tombstone_ttl = TombstoneTtl(*options, weakest),
                      .max_batch_bytes = MaxBatchBytes(weakest)};
   facts.why_not_durable = IsDurable(weakest, facts.replication)
                               ? WhyTakeOverLoses(facts.map, inquiry.successors(), options->wait)

@@ -19,6 +19,7 @@ struct ClusterFacts {
   Replication replication{};
   bool durable = false;
   std::string why_not_durable{};
+  Duration tombstone_ttl{};
   std::size_t max_batch_bytes = 0;
   std::vector<LossWatch::Known> masters{};
   std::string why_no_loss_detection{};  // empty: it is possible

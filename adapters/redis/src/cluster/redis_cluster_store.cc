@@ -67,7 +67,7 @@ Result<std::unique_ptr<RedisClusterStore>> RedisClusterStore::Open(
                      .scans = true,
                      .detects_loss = options.detect_loss,
                      .incarnation = std::move(incarnation),
-                     .tombstone_ttl = options.tombstone_ttl,
+                     .tombstone_ttl = facts->tombstone_ttl,
                      .max_batch_items = redis::kMaxBatchItems,
                      .max_batch_bytes = facts->max_batch_bytes,
                      .partitions = static_cast<LaneId>(facts->map.masters().size())};
