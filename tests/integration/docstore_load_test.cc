@@ -1,5 +1,7 @@
-// docstore-load ends if the server refuses its preload.
+// docstore-load before its server listens, and when the server refuses its preload.
 
+#include <future>
+#include <optional>
 #include <string>
 
 #include "docstore_support.h"
@@ -32,6 +34,27 @@ TEST_CASE("a preload that the server refuses ends with its answer", "[load]") {
   TestServer server(runner, store, TestServer::TwoShards(), {.max_body_bytes = 100});
   const load::LoadOptions options = WithPreload(server.port());
   CHECK_THROWS_WITH(load::Runner(options, std::nullopt).Run(), Contains("PUT answered 413"));
+}
+
+TEST_CASE("a load waits for a server that has just been started", "[load]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  Server server(runner.context(), store, TestServer::TwoShards(), {.max_body_bytes = 100});
+  std::uint16_t port = 0;
+  {
+    Runner other;
+    port = TestServer(other, store).port();  // free again
+  }
+  auto run = std::async(std::launch::async, [options = WithPreload(port)] {
+    load::Runner(options, std::nullopt).Run();
+  });
+  CHECK(run.wait_for(50ms) == std::future_status::timeout);
+  REQUIRE(server.Listen("127.0.0.1", port).has_value());
+  std::promise<ErrorCode> opened;
+  server.Open([&](ErrorCode ec) { opened.set_value(ec); });
+  CHECK_FALSE(opened.get_future().get());
+  CHECK_THROWS_WITH(run.get(), Contains("PUT answered 413"));
+  runner.Stop();
 }
 
 TEST_CASE("a preload that the server pushes back for ever ends", "[load]") {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace stout::load {
@@ -20,6 +21,9 @@ using boost::system::error_code;
 
 /// How often time-outs are looked for, and failed calls of preload and read-back tried again.
 constexpr std::chrono::milliseconds kTick{20};
+/// How long, and how often, a run looks for a server that has perhaps just been started.
+constexpr std::chrono::seconds kFindPatience{2};
+constexpr std::chrono::milliseconds kFindPause{20};
 /// How long an interrupted run still waits for answers.
 constexpr std::chrono::seconds kInterruptPatience{1};
 /// How long after its end a run still waits for the last sample of the counters.
@@ -78,6 +82,11 @@ tcp::endpoint Runner::FindServer() {
   tcp::socket probe(io_);
   tcp::endpoint server;
   if (!error) server = asio::connect(probe, candidates, error);
+  const auto give_up = Steady::now() + kFindPatience;
+  while (error == asio::error::connection_refused && Steady::now() < give_up) {
+    std::this_thread::sleep_for(kFindPause);
+    server = asio::connect(probe, candidates, error);
+  }
   if (error) {
     throw std::runtime_error(fmt::format("cannot connect to {}: {}; is docstore-server running?",
                                          "http://" + options_.target.Text(), error.message()));
