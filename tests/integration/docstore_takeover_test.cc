@@ -1,6 +1,7 @@
 // A document server that another one replaces, and its /healthz while the store does not answer.
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -107,6 +108,25 @@ TEST_CASE("a server without leases says that its store does not answer", "[docst
   service.store.Open();
   CHECK(waiting.Receive().status == 201);
   CHECK(client.Do("GET", "/healthz").status == 200);
+}
+
+TEST_CASE("a server does not serve before it has opened its store", "[docstore]") {
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  Server server(runner.context(), store, OneShard(), {});
+  Client client(server.Listen("127.0.0.1", 0).value());
+  for (const Reply& reply :
+       {client.Do("GET", "/healthz"), client.Do("PUT", "/docs/d/sections/s", "x")}) {
+    CHECK(reply.status == 503);
+    CHECK(reply.Field("retry-after") == "1");
+    CHECK(reply.body.find("the server does not serve yet") != std::string::npos);
+  }
+  std::promise<ErrorCode> opened;
+  server.Open([&](ErrorCode ec) { opened.set_value(ec); });
+  CHECK_FALSE(opened.get_future().get());
+  CHECK(client.Do("GET", "/healthz").status == 200);
+  CHECK(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
+  runner.Stop();
 }
 
 // A read that was given up is not repeated, and the writes replace the repeated fence.

@@ -21,6 +21,15 @@ namespace {
 constexpr Backoff kOpeningPause{std::chrono::milliseconds(20), std::chrono::seconds(1)};
 constexpr std::uint32_t kMaxFailures = 10;
 
+// A fence may have to wait while another server serves its last requests.
+http::Response NotServing() {
+  http::Response response =
+      http::MakeError(503, "the server does not serve yet: it waits for its store",
+                      "check the store and the network to it; the server's log has the reason");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
 std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& executor, Store& store,
                                       const DocumentsOptions& options) {
   if (!store.traits().fences) return nullptr;
@@ -86,6 +95,7 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
     if (!ec && proof_) {
       proof_->Start(store_, scope_, shards_[0].interposer().epoch(), [this] { OnLost(); });
     }
+    open_ = !ec;
     opening->done(ec);
   });
 }
@@ -107,6 +117,7 @@ void StoreDocuments::Close(Done done) {
 }
 
 void StoreDocuments::Handle(DocumentRequest request, http::Respond respond) {
+  if (!open_) return respond(NotServing());
   DocumentShard& shard = shards_.For(request.document).documents;
   shard.Handle(std::move(request),
                [respond = std::move(respond)](DocumentShard::Outcome outcome) mutable {
@@ -134,6 +145,7 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
 }
 
 void StoreDocuments::Health(http::Respond respond) {
+  if (!open_) return respond(NotServing());
   store_.ProbeIfNeeded();
   Collect([this, respond = std::move(respond)](const auto& shards) mutable {
     bool fenced = false;

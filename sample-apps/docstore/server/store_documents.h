@@ -34,7 +34,8 @@ class StoreDocuments final : public Documents {
   void Open(const std::string&, Done done) override;
   void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
-  /// 421 when another server has taken over the store, 503 while the store does not answer.
+  /// 421 when another server has taken over the store, 503 before the store is open and while it
+  /// does not answer.
   void Health(http::Respond respond) override;
   void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
   /// A server that was replaced has nothing to write.
@@ -64,6 +65,7 @@ class StoreDocuments final : public Documents {
   const Duration unhealthy_after_;
   const std::shared_ptr<ScopeProof> proof_;  // null: the store has no fences
   WatchedStore store_;
+  std::atomic<bool> open_ = false;  // requests may come before
   const std::shared_ptr<std::atomic<std::size_t>> lent_bytes_ =
       std::make_shared<std::atomic<std::size_t>>(0);
   Sharded<Shard> shards_;
