@@ -21,19 +21,25 @@ http::Response MakeLivePage() {
 
 std::optional<http::Response> StoreTrouble(const WatchedStore& store, Duration limit) {
   const StoreHealth health = store.health();
-  const ErrorCode last = health.last_error();
   return StoreTrouble(store.traits().name, health.InVain(StoreHealth::Clock::now()), limit,
-                      last ? last.message() : "no call has ended since");
+                      health.last_error(), "no call has ended since");
 }
 
 std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_vain, Duration limit,
-                                           std::string_view why) {
+                                           ErrorCode last, std::string_view otherwise) {
+  // It stays so until this program opens the store anew.
+  if (last == Errc::kLost) {
+    return http::MakeError(
+        503, fmt::format("the store ({}) came back and may lack acknowledged changes", name),
+        "restart this server: it then serves what the store has");
+  }
   if (in_vain < limit) return std::nullopt;
   http::Response response = http::MakeError(
       503,
       fmt::format(
           "no read, or no write, by this server has succeeded at the store ({}) for {} s: {}", name,
-          std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(), why),
+          std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
+          last ? last.message() : std::string(otherwise)),
       "check the store and the network to it; this server recovers when the store answers");
   response.retry_after = std::chrono::seconds(1);
   return response;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "docstore_fleet.h"
+#include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/forwarding_store.h"
 #include "stout/in_process_leases.h"
@@ -318,6 +319,23 @@ TEST_CASE("a key that the store does not take delays a hand-over only so long",
     REQUIRE(Eventually([&] { return heir.Serves(document); }));
     CHECK(Client(heir.port()).Do("GET", Section(document)).body == "kept");
   }
+  runner.Stop();
+}
+
+TEST_CASE("a leasing server whose store lost changes must be restarted", "[docstore][leases]") {
+  Runner runner;
+  FaultyStore store(runner.context().get_executor(),
+                    std::make_unique<MemoryStore>(runner.context().get_executor()));
+  InProcessLeases leases(runner.context().get_executor());
+  FleetServer server(runner, store, leases);
+  REQUIRE(Eventually([&] { return server.Serves("d"); }));
+  Client client(server.port());
+  REQUIRE(client.Do("PUT", Section("d"), "x").status == 201);
+  store.ScriptWrite(Fault::kLost);
+  CHECK(client.Do("PUT", Section("d"), "y").status >= 500);
+  const Reply reply = client.Do("GET", "/healthz");
+  CHECK(reply.status == 503);
+  CHECK(reply.body.find("restart this server") != std::string::npos);
   runner.Stop();
 }
 

@@ -129,6 +129,21 @@ TEST_CASE("a server does not serve before it has opened its store", "[docstore]"
   runner.Stop();
 }
 
+TEST_CASE("a server whose store lost changes says at once that it must be restarted",
+          "[docstore]") {
+  Runner runner;
+  FaultyStore store(runner.context().get_executor(),
+                    std::make_unique<MemoryStore>(runner.context().get_executor()));
+  TestServer server(runner, store, OneShard());
+  Client client(server.port());
+  REQUIRE(client.Do("PUT", "/docs/d/sections/s", "x").status == 201);
+  store.ScriptWrite(Fault::kLost);
+  CHECK(client.Do("PUT", "/docs/d/sections/s", "y").status >= 500);
+  const Reply reply = client.Do("GET", "/healthz");
+  CHECK(reply.status == 503);
+  CHECK(reply.body.find("restart this server") != std::string::npos);
+}
+
 // A read that was given up is not repeated, and the writes replace the repeated fence.
 TEST_CASE("a server is healthy again after a read in vain though it only writes", "[docstore]") {
   DocumentsOptions options = OneShard();

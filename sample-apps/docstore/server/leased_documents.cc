@@ -165,9 +165,8 @@ void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> d
 }
 
 void LeasedDocuments::Health(http::Respond respond) {
-  const ErrorCode last = source_->last_error();
   if (auto trouble = monitor::StoreTrouble(source_->name(), source_->InVain(), unhealthy_after_,
-                                           last ? last.message() : "the server's log has more")) {
+                                           source_->last_error(), "the server's log has more")) {
     return respond(std::move(*trouble));
   }
   if (server_.joined()) return respond(http::MakeHealthy());

@@ -64,7 +64,8 @@ class LeasedDocuments final : public Documents {
   void Open(const std::string& address, Done done) override;
   void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
-  /// Answers 503 while this server is not a member, or while its store does not answer.
+  /// Answers 503 while this server is not a member, while its store does not answer, or once its
+  /// store has lost changes.
   void Health(http::Respond respond) override;
   /// Hands over every range, leaves the deployment, and waits for `farewell`.
   void Leave(UniqueFunction<void()> done) override { server_.Leave(std::move(done)); }
