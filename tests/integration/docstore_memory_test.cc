@@ -317,6 +317,34 @@ TEST_CASE("states that answers hold beyond the cache are bounded", "[docstore]")
   CHECK(reader.Do("GET", "/docs/other/sections/s").status == 200);
 }
 
+TEST_CASE("pages that clients do not read are bounded", "[docstore]") {
+  GatedServer service({});
+  const std::string page = GENERATE("/history", "/stats", "/metrics");
+  CAPTURE(page);
+  constexpr int kPages = 100;
+  service.store.Shut();
+  Client client = service.Connect();
+  // The pages wait for the answer to the PUT.
+  std::string requests = Format("PUT", "/docs/d/sections/s", "x");
+  for (int i = 0; i < kPages; ++i) requests += Format("GET", page);
+  client.Send(requests);
+  Client reader = service.Connect();
+  Reply refused;
+  do {
+    refused = reader.Do("GET", "/stats");
+  } while (refused.status == 200);
+  CHECK(refused.status == 503);
+  CHECK(refused.Field("retry-after") == "1");
+  CHECK(reader.Do("GET", "/healthz").status == 200);
+  service.store.Open();
+  CHECK(client.Receive().status == 201);
+  int shown = 0;
+  for (int i = 0; i < kPages; ++i) shown += client.Receive().status == 200 ? 1 : 0;
+  CHECK(shown > 0);
+  while (reader.Do("GET", "/stats").status != 200) {
+  }
+}
+
 TEST_CASE("a state that is larger than the cache and the limit is read alone", "[docstore]") {
   DocumentsOptions documents = TestServer::TwoShards();
   documents.map.cache_bytes = 2;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,35 @@
 #include "protocol/route.h"
 
 namespace stout::docstore {
+namespace {
+
+// Scrapers and browsers need a few at a time.
+constexpr std::size_t kMaxPages = 64;
+
+http::Response TooManyPages() {
+  http::Response response = http::MakeError(
+      503, fmt::format("{} pages for operators are being made, or are not read yet", kMaxPages),
+      "repeat the request after Retry-After seconds; read the pages that you ask for");
+  response.retry_after = std::chrono::seconds(1);
+  return response;
+}
+
+// Returns what counts as a page while it exists; null if there are too many.
+std::shared_ptr<void> TakePage(const std::shared_ptr<std::atomic<std::size_t>>& pages) {
+  const auto give_back = [pages](std::atomic<std::size_t>* count) { count->fetch_sub(1); };
+  std::shared_ptr<void> page(pages.get(), give_back);
+  return pages->fetch_add(1) < kMaxPages ? page : nullptr;
+}
+
+// Keeps `page` until the body of the response is gone.
+http::Response Hold(std::shared_ptr<void> page, http::Response response) {
+  const std::string* const body = response.body.get();
+  response.body = {body, [page = std::move(page), text = std::move(response.body)](const auto*) {}};
+  return response;
+}
+
+}  // namespace
+
 void Service::Handle(http::Request request, http::Respond respond) {
   http::Response error;
   const std::optional<Route> route = FindRoute(request.method, request.target, error);
@@ -21,19 +51,30 @@ void Service::Handle(http::Request request, http::Respond respond) {
       return HandleDocument(*route, std::move(request), std::move(respond));
     case Route::Resource::kHealth:
       return Health(std::move(respond));
-    case Route::Resource::kMetrics:
-      return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        respond(http::MakePrometheus(ToPrometheus(shards, TenantsOf(shards), metrics_.Snapshot())));
-      });
-    case Route::Resource::kStats:
-      return documents_.Collect([this, respond = std::move(respond)](auto shards) mutable {
-        respond(http::MakeJson(200, ToJson(shards, TenantsOf(shards), metrics_.Snapshot())));
-      });
     case Route::Resource::kPage:
       return respond(monitor::MakeLivePage());
+    case Route::Resource::kMetrics:
+    case Route::Resource::kStats:
     case Route::Resource::kHistory:
-      return respond(http::MakeJson(200, history_.Answer(request.target)));
+      return ShowPage(*route, request.target, std::move(respond));
   }
+}
+
+// Each of these pages is a text of its own, and the figures for it are larger still. So a client
+// that asks for many and reads none must not get all of them.
+void Service::ShowPage(const Route& route, const std::string& target, http::Respond respond) {
+  std::shared_ptr<void> page = TakePage(pages_);
+  if (page == nullptr) return respond(TooManyPages());
+  if (route.resource == Route::Resource::kHistory)
+    return respond(Hold(std::move(page), http::MakeJson(200, history_.Answer(target))));
+  documents_.Collect([this, prometheus = route.resource == Route::Resource::kMetrics,
+                      page = std::move(page), respond = std::move(respond)](auto shards) mutable {
+    const auto tenants = TenantsOf(shards);
+    const http::HttpSnapshot http = metrics_.Snapshot();
+    respond(Hold(std::move(page), prometheus
+                                      ? http::MakePrometheus(ToPrometheus(shards, tenants, http))
+                                      : http::MakeJson(200, ToJson(shards, tenants, http))));
+  });
 }
 
 void Service::HandleDocument(const Route& route, http::Request request, http::Respond respond) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,7 @@ class Service final : public http::HttpHandler {
   void BeginDrain() { draining_ = true; }
 
  private:
+  void ShowPage(const Route& route, const std::string& target, http::Respond respond);
   void HandleDocument(const Route& route, http::Request request, http::Respond respond);
   void Health(http::Respond respond);
 
@@ -49,6 +52,9 @@ class Service final : public http::HttpHandler {
   const std::shared_ptr<Tenants> tenants_;
   const Store* const store_;
   std::atomic<bool> draining_ = false;
+  // The pages that are being made, or that clients have not read yet; the answers share it.
+  const std::shared_ptr<std::atomic<std::size_t>> pages_ =
+      std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 }  // namespace stout::docstore
