@@ -28,8 +28,9 @@ http::Response TooManyPages() {
 // Returns what counts as a page while it exists; null if there are too many.
 std::shared_ptr<void> TakePage(const std::shared_ptr<std::atomic<std::size_t>>& pages) {
   const auto give_back = [pages](std::atomic<std::size_t>* count) { count->fetch_sub(1); };
-  std::shared_ptr<void> page(pages.get(), give_back);
-  return pages->fetch_add(1) < kMaxPages ? page : nullptr;
+  const bool has_room = pages->fetch_add(1) < kMaxPages;
+  const std::shared_ptr<void> page(pages.get(), give_back);
+  return has_room ? page : nullptr;
 }
 
 // Keeps `page` until the body of the response is gone.
