@@ -47,6 +47,8 @@ constexpr std::string_view kNotCounted =
     "ERR WAIT does not work in mode aa+ec, whose nodes drop what a silent member lacks: use "
     "STOUT.LEVEL WRITE";
 
+constexpr std::string_view kWaitSyntax = "ERR syntax: WAIT members milliseconds";
+
 constexpr std::string_view kNewOwner =
     "UNKNOWN a range has another owner than when this connection wrote to it: read the keys";
 
@@ -219,7 +221,7 @@ asio::awaitable<std::uint32_t> LevelCommands::Wait(Request& request) {
   const auto timeout = resp::ParseUnsigned(words[1]);
   words = words.subspan(2);
   if (!members || !timeout || words.size() % 2 != 0) {
-    request.error = "ERR syntax: WAIT members milliseconds";
+    request.error = kWaitSyntax;
     co_return 0;
   }
   const auto longest = static_cast<std::uint64_t>(
@@ -237,7 +239,11 @@ asio::awaitable<std::uint32_t> LevelCommands::Wait(Request& request) {
     for (; !words.empty(); words = words.subspan(2)) {
       const auto range = resp::ParseUnsigned(words[0]);
       const auto epoch = resp::ParseUnsigned(words[1]);
-      if (range && epoch) writes[static_cast<RangeId>(*range)] = *epoch;
+      if (!range || *range >= table_->ranges.partition().ranges || !epoch) {
+        request.error = kWaitSyntax;
+        co_return 0;
+      }
+      writes[static_cast<RangeId>(*range)] = *epoch;
     }
     co_await CountHere(question, writes);
   } else if (writes_.empty()) {

@@ -241,6 +241,18 @@ TEST_CASE("a store that a command adds must open, suit, and be empty", "[node][m
 }
 #endif
 
+TEST_CASE("STOUT.WAIT refuses a range that does not exist", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
+  test::RespClient client(node.port());
+  REQUIRE(client.Do({"SET", "k", "v"}) == "+OK");
+  for (const char* const range : {"64", "4000000000", "4294967296", "18446744073709551615", "x"}) {
+    CAPTURE(range);
+    CHECK(client.Do({"STOUT.WAIT", "1", "1", range, "1"}).starts_with("-ERR syntax: WAIT"));
+  }
+  CHECK(client.Do({"STOUT.WAIT", "1", "1", "0", "99"}).starts_with("-UNKNOWN"));
+  CHECK(client.Do({"GET", "k"}) == "$v");
+}
+
 TEST_CASE("the words of STOUT.MODE may be in capitals", "[node][members]") {
   const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
   test::RespClient client(node.port());

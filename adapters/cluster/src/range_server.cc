@@ -108,8 +108,8 @@ void RangeServer::Run(RangeId range, Operation operation) {
   Served served;
   {
     const std::lock_guard lock(mutex_);
-    const Slot& slot = slots_[range];
-    if (slot.serving && slot.served->owns()) served = slot.served;
+    const Slot* const slot = range < slots_.size() ? &slots_[range] : nullptr;
+    if (slot != nullptr && slot->serving && slot->served->owns()) served = slot->served;
   }
   if (!served) return operation(nullptr);
   const auto strand = served->map->get_executor();
