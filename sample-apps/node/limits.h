@@ -13,6 +13,7 @@ namespace stout::node {
 class ReplyRoom {
  public:
   void Reset(std::size_t bytes) { left_ = bytes; }
+  [[nodiscard]] std::size_t left() const { return left_; }
   /// Takes room for a string of this size and what is around it in a reply. Returns false, and
   /// takes nothing, if less is left.
   [[nodiscard]] bool Take(std::size_t bytes) {

@@ -23,22 +23,37 @@ namespace stout::node {
 
 namespace asio = boost::asio;
 
-// One read of one store, and its answer.
+// Maximum clients' keys in one read. Their values are in memory before the room for replies is
+// asked.
+constexpr std::size_t kMostAtOnce = 128;
+
+// What is read of one store, and its answer.
 struct RelaxedReader::Question {
   std::string datalet;
   Store* store = nullptr;
   std::string incarnation;              // of the store
   std::shared_ptr<const void> waiting;  // Cluster::Queue::own
-  ReadBatch batch{.id = 1, .lane = 0, .keys = {}};
-  std::map<KeyView, std::size_t> places;            // of the clients' keys in the batch
-  std::vector<std::size_t> marks{};                 // places of the ranges' marks
-  ReadBatch first{.id = 1, .lane = 0, .keys = {}};  // the marks, if they are read before the keys
-  ReadResult result{};
+  // Read in this order. A mark that is read after a client's key may cover changes that the state
+  // lacks. An identity that is read before the key may be that of data which were lost meanwhile.
+  ReadBatch marks{}, keys{}, identities{};
+  std::map<KeyView, std::size_t> places;            // in `keys`
+  ReadBatch batch{.id = 1, .lane = 0, .keys = {}};  // a part of all
+  ReadResult result{};                              // the states of all
 
-  std::size_t Add(KeyView key, TenantId tenant = 0) {
-    batch.keys.emplace_back(key);
-    batch.tenants.push_back(tenant);
-    return batch.keys.size() - 1;
+  static void Append(ReadBatch& to, const ReadBatch& from, std::size_t begin = 0,
+                     std::size_t count = std::dynamic_extent) {
+    const auto keys = std::span(from.keys).subspan(begin, count);
+    const auto tenants = std::span(from.tenants).subspan(begin, count);
+    to.keys.insert(to.keys.end(), keys.begin(), keys.end());
+    to.tenants.insert(to.tenants.end(), tenants.begin(), tenants.end());
+  }
+  static std::size_t Add(ReadBatch& to, KeyView key, TenantId tenant) {
+    to.keys.emplace_back(key);
+    to.tenants.push_back(tenant);
+    return to.keys.size() - 1;
+  }
+  [[nodiscard]] const StoredState& StateOf(KeyView key) const {
+    return result.states[marks.keys.size() + places.at(key)];
   }
 };
 
@@ -46,12 +61,10 @@ struct RelaxedReader::Question {
 struct RelaxedReader::Source {
   std::shared_ptr<Question> question;         // null: at the owner
   std::optional<RangeRecord::Member> member;  // nullopt: the store of all nodes
-  // The places of the member's keys.
-  std::size_t identity = 0;
-  std::size_t mark = 0;
-  Mark read_mark{.time = TimePoint::max()};  // a store of all nodes has all changes
-  Epoch swept = 0;                           // of the RangeRecord
-  Epoch shared = 0;                          // likewise
+  std::size_t place = 0;                      // of the member's mark and identity
+  Mark read_mark{.time = TimePoint::max()};   // a store of all nodes has all changes
+  Epoch swept = 0;                            // of the RangeRecord
+  Epoch shared = 0;                           // likewise
 };
 
 bool RelaxedReader::Suits(const Request& request) {
@@ -75,18 +88,20 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
       }
       Question* const question = sources[range].question.get();
       if (question == nullptr || question->places.contains(key)) continue;
-      question->places[key] = question->Add(key, request.tenant);
+      question->places[key] = Question::Add(question->keys, key, request.tenant);
     }
   }
+  unread_ = room_.left();
   std::vector<asio::awaitable<void>> all;
   for (const auto& each : questions) all.push_back(Ask(each.second));
   if (!all.empty()) co_await RunTogether(std::move(all));
   for (auto& [range, source] : sources) {
     if (!source.question || !source.member) continue;
     const auto& [errc, states, queue] = source.question->result;
+    const std::size_t identities = source.question->identities.keys.size();
     if (errc == Errc::kOk && reads_.Accept(range, *source.member, source.question->incarnation,
-                                           states[source.identity])) {
-      source.read_mark = internal::RelaxedReads::MarkOf(states[source.mark]);
+                                           states[states.size() - identities + source.place])) {
+      source.read_mark = internal::RelaxedReads::MarkOf(states[source.place]);
     } else {
       source.question = nullptr;
     }
@@ -131,46 +146,54 @@ RelaxedReader::Source RelaxedReader::SourceOf(RangeId range, TenantId tenant,
   if (source.member) {
     const Scope scope = cluster.members->ScopeOf(range);
     // A store may also read each tenant's keys on their own.
-    source.identity = question->Add(internal::IdentityKeyOf(scope), tenant);
-    source.mark = question->Add(internal::MarkKeyOf(scope), tenant);
-    question->marks.push_back(source.mark);
+    source.place = Question::Add(question->marks, internal::MarkKeyOf(scope), tenant);
+    Question::Add(question->identities, internal::IdentityKeyOf(scope), tenant);
   }
   return source;
 }
 
-// `batch`: of the question, because the store may need it longer than this connection lives.
-asio::awaitable<ReadResult> RelaxedReader::Read(std::shared_ptr<Question> question,
-                                                const ReadBatch& batch) {
+// The batch is the question's, because the store may need it longer than this connection lives.
+asio::awaitable<ReadResult> RelaxedReader::Read(std::shared_ptr<Question> question) {
   co_return co_await Initiate<void(ReadResult)>(
       [&](UniqueFunction<void(ReadResult)> done) {
-        question->store->Read(batch, [question, done = std::move(done)](ReadResult result) mutable {
-          done(std::move(result));
-        });
+        question->store->Read(question->batch,
+                              [question, done = std::move(done)](ReadResult result) mutable {
+                                done(std::move(result));
+                              });
       },
       asio::use_awaitable);
 }
 
+// What is larger than the room for replies is left for the owner.
 asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
-  if (question->batch.keys.size() > question->store->traits().max_batch_items) {
-    question->result.errc = Errc::kTooLarge;
-    co_return;
+  const StoreTraits& traits = question->store->traits();
+  ReadResult& result = question->result;
+  const std::size_t marks = question->marks.keys.size();
+  const std::size_t behind_keys = marks + question->keys.keys.size();
+  ReadBatch all = question->marks;
+  Question::Append(all, question->keys);
+  Question::Append(all, question->identities);
+  for (std::size_t next = 0; next < all.keys.size() && result.errc == Errc::kOk;) {
+    // A store reads its partitions side by side.
+    const bool marks_alone = traits.partitions > 1 && next < marks;
+    std::size_t end = marks_alone ? marks : std::max(next, marks) + kMostAtOnce;
+    if (end >= behind_keys) end = all.keys.size();
+    const std::size_t count = std::min(end - next, traits.max_batch_items);
+    question->batch.keys.clear();
+    question->batch.tenants.clear();
+    Question::Append(question->batch, all, next, count);
+    next += count;
+    ReadResult part = co_await Read(question);
+    result.errc = part.errc;
+    result.queue = part.queue;
+    for (StoredState& state : part.states) {
+      if (state.value.size() > unread_) result.errc = Errc::kTooLarge;
+      unread_ -= std::min(unread_, state.value.size());
+      result.states.push_back(std::move(state));
+    }
   }
-  // A store reads its partitions side by side. A mark that it reads after a client's key may cover
-  // changes that the state lacks.
-  std::vector<StoredState> marks;
-  if (question->store->traits().partitions > 1 && !question->marks.empty()) {
-    for (const std::size_t mark : question->marks)
-      question->first.keys.push_back(question->batch.keys[mark]);
-    ReadResult first = co_await Read(question, question->first);
-    if (first.errc == Errc::kOk) marks = std::move(first.states);
-    marks.resize(question->marks.size());  // unknown if they could not be read
-  }
-  question->result = co_await Read(question, question->batch);
-  if (question->result.errc == Errc::kOk) {
-    for (std::size_t i = 0; i < marks.size(); ++i)
-      question->result.states[question->marks[i]] = std::move(marks[i]);
-  }
-  table_->cluster->queues[question->datalet].theirs = question->result.queue;
+  if (result.errc != Errc::kOk) result.states.clear();
+  table_->cluster->queues[question->datalet].theirs = result.queue;
 }
 
 void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint asked,
@@ -182,7 +205,7 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
     const auto& question = source.question;
     if (!question || question->result.errc != Errc::kOk) return;
     if (!IsFresh(request, source, asked)) return;
-    states.push_back(&question->result.states[question->places.at(key)]);
+    states.push_back(&question->StateOf(key));
     // The next writes of this node must be newer than the states that it shows.
     if (source.shared != 0 && states.back()->stamp.epoch == source.shared)
       table_->cluster->members->clock().Observe(states.back()->stamp.version);

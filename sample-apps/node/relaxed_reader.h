@@ -56,8 +56,7 @@ class RelaxedReader {
   // Chooses where to read a range, and adds that to the questions.
   [[nodiscard]] Source SourceOf(RangeId range, TenantId tenant, const RegistryTable* records,
                                 Questions& questions);
-  [[nodiscard]] static boost::asio::awaitable<ReadResult> Read(std::shared_ptr<Question> question,
-                                                               const ReadBatch& batch);
+  [[nodiscard]] static boost::asio::awaitable<ReadResult> Read(std::shared_ptr<Question> question);
   [[nodiscard]] boost::asio::awaitable<void> Ask(std::shared_ptr<Question> question);
   void Answer(Request& request, const Sources& sources, TimePoint asked, const Limits& limits);
   [[nodiscard]] bool IsFresh(const Request& request, const Source& source, TimePoint asked) const;
@@ -69,6 +68,7 @@ class RelaxedReader {
   ReplyRoom& room_;
   const Table* read_ = nullptr;  // the table of reads_
   internal::RelaxedReads reads_;
+  std::size_t unread_ = 0;  // bytes that may still be read
   std::string replies_;
 };
 

@@ -176,6 +176,30 @@ TEST_CASE("all replies of one batch share the room for replies", "[node][members
   CHECK(client.Do({"GET", "none"}) == "(nil)");
 }
 
+TEST_CASE("many keys are read at members, within the room for replies", "[node][members][levels]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:", "--ranges", "4",
+                                   "--max-value", "64KiB", "--max-replies", "10MiB"});
+  test::RespClient client(node.port());
+  std::vector<std::string> get = {"MGET"};
+  std::vector<std::string> exist = {"EXISTS"};
+  std::string values;
+  for (int i = 0; i < 300; ++i) {  // several reads of the store
+    const std::string key = std::to_string(i);
+    client.Queue({"SET", key, key});
+    client.Queue({"SET", "large" + key, std::string(60'000, 'x')});
+    get.push_back(key);
+    exist.push_back("large" + key);
+    values += (i == 0 ? "$" : ", $") + key;
+  }
+  for (int i = 0; i < 600; ++i) REQUIRE(client.Receive() == "+OK");
+  CHECK(client.Do({"READONLY"}) == "+OK");
+  CHECK(client.Do(get) == "[" + values + "]");
+  // What is not in the room is left for the owner.
+  CHECK(client.Do(exist) == ":300");
+  exist.front() = "MGET";
+  CHECK(client.Do(exist).starts_with("-ERR the replies are larger than --max-replies"));
+}
+
 TEST_CASE("a large read of a batch fails no change of it", "[node]") {
   const test::NodeServer node("memory:", {"--max-value", "64", "--max-replies", "4096"});
   test::RespClient client(node.port());

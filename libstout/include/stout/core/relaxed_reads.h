@@ -21,7 +21,7 @@ namespace stout::internal {
 ///
 ///     const RangeRecord::Member* const at = session.Choose(range_id, record, local, queue_of);
 ///     if (at == nullptr) return AskOwner();
-///     ...                        // one batch: the member's identity key, then the session's keys
+///     ...  // the session's keys, and with the last of them or later: the identity key
 ///     if (!session.Accept(range_id, *at, incarnation, identity)) return AskOwner();
 ///
 /// Invariants:
