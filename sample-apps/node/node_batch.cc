@@ -104,6 +104,7 @@ void NodeBatch::Transact(Request& request) {
   const int id = request.command != nullptr ? request.command->id : 0;
   switch (id) {
     case CommandId::kMulti:
+      if (!request.error.empty()) return;
       if (transaction_.open()) {
         request.error = "ERR MULTI calls can not be nested";
       } else {

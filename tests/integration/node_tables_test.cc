@@ -194,6 +194,9 @@ TEST_CASE("a table that is dropped and created again has no old keys",
   CHECK(nodes.Logged({"stay in the stores"}).empty());  // other nodes own some of them
   CHECK_FALSE(Lists(nodes.ports()[0], "orders"));
   CHECK_THAT(former[0]->Do({"GET", "k0"}), Contains("orders was dropped: STOUT.TABLE USE another"));
+  // It begins no transaction, in which USE would be refused.
+  CHECK_THAT(former[0]->Do({"MULTI"}), Contains("orders was dropped"));
+  CHECK(former[0]->Do({"STOUT.TABLE", "USE", "default"}) == "+OK");
   REQUIRE(Create(nodes, "orders") == "+OK");  // at once
   const auto current = UsingAll(nodes, "orders");
   CHECK(nodes.Await([&] {
