@@ -123,12 +123,12 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   ScanResult page;
   bool removed = false;
   do {
-    if (co_await Read(request, scan, page) && !page.keys.empty()) co_await Remove(request, page);
+    if (co_await Read(request, scan, page) && !page.keys.empty())
+      removed |= co_await Remove(request, page);
     if (!request.error.empty()) {
       if (removed && request.not_done()) request.error = "ERR not all done: " + request.error;
       co_return;
     }
-    removed |= !page.keys.empty();
     scan.cursor = std::move(page.cursor);
   } while (!scan.cursor.empty());
   if (!router_.redirects()) table_->key_count.Set(0);
@@ -136,11 +136,11 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
 }
 
 // There may be room for a part of the keys only.
-asio::awaitable<void> KeyWalk::Remove(Request& request, const ScanResult& page) {
+asio::awaitable<bool> KeyWalk::Remove(Request& request, const ScanResult& page) {
   const TimePoint deadline = resp::Now() + service_.reply_deadline;
   std::vector<std::string_view> words = {"del"};
   for (const ScannedKey& key : page.keys) words.push_back(key.key);
-  for (;;) {
+  for (bool removed = false;;) {
     Request del;
     del.command = service_.commands.Find("del");
     del.arguments = words;
@@ -149,10 +149,11 @@ asio::awaitable<void> KeyWalk::Remove(Request& request, const ScanResult& page) 
     co_await remover_.Run({&del, 1});
     remover_.Clear();
     router_.writes().merge(std::exchange(remover_.writes(), {}));
-    if (del.error.empty()) co_return;
+    removed |= !del.not_done();
+    if (del.error.empty()) co_return removed;
     if (del.displaced || !MayPass(del.error) || resp::Now() >= deadline) {
       request.error = std::move(del.error);
-      co_return;
+      co_return removed;
     }
     asio::steady_timer pause(co_await asio::this_coro::executor, kPause);
     boost::system::error_code ignored;

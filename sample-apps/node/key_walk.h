@@ -45,8 +45,9 @@ class KeyWalk {
   // Reads a page of live keys. Returns false, with request.error, if the store cannot.
   [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, ScanRequest scan,
                                                   ScanResult& page);
-  // Deletes keys, and waits until that is durable at the request's level.
-  [[nodiscard]] boost::asio::awaitable<void> Remove(Request& request, const ScanResult& page);
+  // Deletes keys, and waits until that is durable at the request's level. Returns true if any may
+  // be deleted, also after an error.
+  [[nodiscard]] boost::asio::awaitable<bool> Remove(Request& request, const ScanResult& page);
 
   NodeService& service_;
   Table* const& table_;

@@ -124,7 +124,11 @@ asio::awaitable<void> TableCommands::Run(Request& request) {
   } else if (EqualIgnoringCase(arguments[1], "CREATE") && arguments.size() >= 3) {
     reply = co_await Create(request);
   } else if (EqualIgnoringCase(arguments[1], "DROP") && arguments.size() == 3) {
-    reply = co_await Drop(request);
+    bool begun = false;
+    reply = co_await Drop(request, begun);
+    constexpr std::string_view kNotDone = "TRYAGAIN";
+    if (begun && request.error.starts_with(kNotDone))
+      request.error.replace(0, kNotDone.size(), "UNKNOWN");
   } else {
     request.error = kTableSyntax;
   }
@@ -217,7 +221,7 @@ asio::awaitable<std::string> TableCommands::Create(Request& request) {
   co_return co_await Await(request, name) != nullptr ? "OK" : "";
 }
 
-asio::awaitable<std::string> TableCommands::Drop(Request& request) {
+asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) {
   Registry& registry = service_.tables->registry();
   const std::string name(request.arguments[2]);
   RegistryTable records;
@@ -231,6 +235,7 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request) {
   const auto& [config, created] = listed->second;
   const std::string id = Tables::IdOf(created);
   if (Table* const table = co_await Await(request, name)) {
+    begun = true;
     co_await Empty(*table);
   } else {
     spdlog::warn("table {} is dropped, but its keys stay in the stores: {}", name, request.error);
@@ -239,6 +244,7 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request) {
   // First the id, by which nodes find the records to be removed. It may be listed already.
   const bool noted = co_await ChangeRecord(registry, request, CreateTable(id, config));
   if (!noted && !request.error.empty()) co_return "";
+  begun = true;
   if (!co_await ChangeRecord(registry, request, DropTable(name, created))) {
     if (request.error.empty())
       request.error = "TRYAGAIN the table has changed meanwhile: repeat the command";

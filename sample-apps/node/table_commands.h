@@ -30,7 +30,8 @@ class TableCommands {
   [[nodiscard]] boost::asio::awaitable<std::string> List(Request& request);
   [[nodiscard]] boost::asio::awaitable<std::string> Use(Request& request);
   [[nodiscard]] boost::asio::awaitable<std::string> Create(Request& request);
-  [[nodiscard]] boost::asio::awaitable<std::string> Drop(Request& request);
+  // Sets `begun` as soon as it may have changed something.
+  [[nodiscard]] boost::asio::awaitable<std::string> Drop(Request& request, bool& begun);
   // Waits until this node has opened a table that is listed. Null after an error.
   [[nodiscard]] boost::asio::awaitable<Table*> Await(Request& request, std::string_view name);
   // Deletes the keys of a table, as far as that is possible now.

@@ -191,5 +191,18 @@ TEST_CASE("FLUSHALL does not say that nothing was done after it has deleted keys
   CHECK(world.Do({"DBSIZE"}) == ":0");
 }
 
+TEST_CASE("FLUSHALL that has deleted a part of a page does not say that nothing was done",
+          "[node]") {
+  TimedWorld world;
+  EngineOptions engine = Plain();
+  engine.lane.max_dirty_keys = 5;
+  TimedNode node(world.context, world.store, world.now, 2, engine);
+  node.service.reply_deadline = std::chrono::milliseconds(50);
+  Connection client(node);
+  for (int i = 0; i < 20; ++i) CHECK(client.Do({"SET", std::to_string(i), "v"}) == "+OK");
+  world.store.write_hangs = true;  // so there is no room for the others
+  CHECK(client.Do({"FLUSHALL"}).starts_with("-ERR not all done: TRYAGAIN"));
+}
+
 }  // namespace
 }  // namespace stout::node

@@ -58,6 +58,9 @@ class ProbedStore final : public ForwardingStore {
       : ForwardingStore(inner_), inner_(executor), traits_(inner_.traits()) {}
 
   [[nodiscard]] const StoreTraits& traits() const override { return traits_; }
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    if (!write_hangs) inner_.Write(batch, std::move(handler));
+  }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     ++scans;
     if (scan_fails || failures-- > 0) return handler({Errc::kTransient, {}, {}});
@@ -79,6 +82,7 @@ class ProbedStore final : public ForwardingStore {
 
   int scans = 0;
   bool scan_fails = false;
+  bool write_hangs = false;
   int failures = 0;  // of the next scans
   std::function<void()> after_scan;
 
@@ -89,9 +93,10 @@ class ProbedStore final : public ForwardingStore {
 
 // A node without its sockets.
 struct TimedNode {
-  explicit TimedNode(asio::io_context& runs, ProbedStore& store, std::int64_t& now, Epoch epoch)
+  explicit TimedNode(asio::io_context& runs, ProbedStore& store, std::int64_t& now, Epoch epoch,
+                     const EngineOptions& engine = Plain())
       : context(runs),
-        map(context.get_executor(), store, {.engine = Plain()}),
+        map(context.get_executor(), store, {.engine = engine}),
         ranges(map, [] {}),
         service(ranges, store, nullptr, ""),
         node_store(store) {
