@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -84,7 +85,12 @@ struct Request {
   [[nodiscard]] bool on_keys() const {
     return error.empty() && status.empty() && command->run == nullptr;
   }
+  /// EXEC reads only if all its commands on keys do.
   [[nodiscard]] bool reads_only() const {
+    if (command->name == "exec") {
+      return std::all_of(queued.begin(), queued.end(),
+                         [](const Request& each) { return !each.on_keys() || each.reads_only(); });
+    }
     return (command->flags & resp::CommandFlag::kReadonly) != 0 || command->name == "watch";
   }
   /// Returns true if `error` says that nothing was done.

@@ -62,16 +62,16 @@ void Reset(Request& request) {
   }
 }
 
+bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
+
 // Returns true if the command decides by what it reads, so that in mode aa+ec only the owner of the
 // range may carry it out.
 bool NeedsOwner(const Request* request) {
   const bool deletes =
       request->command->id == CommandId::kDel || request->command->id == CommandId::kUnlink;
-  return request->command->id == CommandId::kWatch ||
+  return request->command->id == CommandId::kWatch || IsExec(request) ||
          !(request->reads_only() || request->blind || deletes);
 }
-
-bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
 
 std::int64_t ToInteger(std::string_view reply) {
   std::int64_t number = 0;

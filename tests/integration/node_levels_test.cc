@@ -126,6 +126,12 @@ TEST_CASE("a write at a level is refused while fewer members are in",
   }));
   REQUIRE(Eventually([&] { return client.Do({"INCR", near}).starts_with("-NOREPLICAS"); }));
   REQUIRE(Eventually([&] { return client.Do({"INCR", far}).starts_with("-NOREPLICAS"); }));
+  for (const char* const command : {"GET", "INCR"}) {  // a transaction of reads is a read
+    CHECK(client.Do({"MULTI"}) == "+OK");
+    CHECK(client.Do({"GET", near}) == "+QUEUED");
+    CHECK(client.Do({command, near}) == "+QUEUED");
+    CHECK(client.Do({"EXEC"}).starts_with(command == std::string("GET") ? "[$" : "-NOREPLICAS"));
+  }
   CHECK(client.Do({"STOUT.LEVEL", "WRITE", "2"}) == "+OK");
   CHECK(client.Do({"SET", far, "5"}) == "+OK");
   CHECK(client.Do({"MULTI"}) == "+OK");
