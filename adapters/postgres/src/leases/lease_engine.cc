@@ -18,6 +18,10 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr std::string_view kNoTable = "42P01";
+// Pause before the next look if the tables are gone: the deployment was dropped.
+constexpr auto kGonePause = std::chrono::minutes(1);
+
 PostgresOptions ConnectionOptions(const PostgresLeasesOptions& options) {
   PostgresOptions connection;
   connection.connection = options.connection;
@@ -162,7 +166,9 @@ void PostgresLeases::Engine::Poll() {
   timer_.cancel();
   const Handler look = [this](const postgres::Outcome& outcome) {
     polling_ = false;
-    PollLater(std::exchange(again_, false) ? Duration::zero() : lease_options_.poll);
+    PollLater(std::exchange(again_, false)   ? Duration::zero()
+              : outcome.sqlstate == kNoTable ? kGonePause
+                                             : lease_options_.poll);
     if (outcome.errc != Errc::kOk) return;
     leases_.Publish(ReadTable(outcome.results[0].get()));
     if (outcome.results.size() > 1) records_.Publish(ReadRecords(outcome.results[1].get()));
