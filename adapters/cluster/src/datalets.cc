@@ -17,11 +17,14 @@ namespace {
 // The pauses between attempts grow to kLongestPause.
 constexpr auto kQuestionPause = std::chrono::seconds(1);
 constexpr auto kLongestPause = std::chrono::seconds(5);
+// Likewise for a store that has left the registry: it may be gone for ever.
+constexpr auto kLongestPauseOfGone = std::chrono::minutes(1);
 // A poll that is this much later than the last is late.
 constexpr auto kLate = std::chrono::milliseconds(200);
 
-Datalets::Clock::duration OpenPause(int attempts) {
-  return std::min<Datalets::Clock::duration>(attempts * kQuestionPause, kLongestPause);
+Datalets::Clock::duration OpenPause(int attempts, bool registered) {
+  return std::min<Datalets::Clock::duration>(attempts * kQuestionPause,
+                                             registered ? kLongestPause : kLongestPauseOfGone);
 }
 
 // Asks a store whether it is there, and still has what it had.
@@ -85,7 +88,8 @@ void Datalets::Watch(Entry& entry, Store& store) {
 void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
   const std::lock_guard lock(mutex_);
   for (auto& [id, entry] : entries_) {
-    if (!entry.url.empty()) entry.registered = present.contains(id);
+    const bool registered = entry.url.empty() || present.contains(id);
+    if (!std::exchange(entry.registered, registered) && registered) entry.due = {};  // it is back
     entry.lazy = false;
   }
   for (const auto& [id, datalet] : present) {
@@ -129,11 +133,13 @@ bool Datalets::Poll(Duration limit) {
       spdlog::warn("datalet {} has lost what it had", id);
       entry.store = nullptr;
       entry.silent = false;
-      entry.due = now + OpenPause(entry.attempts);
+      entry.due = now + OpenPause(entry.attempts, entry.registered);
       changed_ = true;
     } else if (now >= entry.due && (in_vain == Duration::zero() || health.NeedsProbe())) {
       if (in_vain == Duration::zero()) entry.attempts = 0;
       entry.due = now + kQuestionPause;
+      if (!entry.registered)
+        entry.due = now + std::clamp<Duration>(in_vain, kQuestionPause, kLongestPauseOfGone);
       asked.push_back(entry.store);
     }
   }
@@ -161,7 +167,7 @@ void Datalets::OnOpened(const std::string& id, const std::string& url,
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[id];
   entry.opening = false;
-  entry.due = Clock::now() + OpenPause(entry.attempts);
+  entry.due = Clock::now() + OpenPause(entry.attempts, entry.registered);
   if (entry.url != url) return OpenNow(id, entry);
   const char* const unsuited = store ? WhyUnsuited((*store)->traits()) : nullptr;
   if (!store || unsuited != nullptr) {

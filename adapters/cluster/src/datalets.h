@@ -22,8 +22,9 @@ namespace stout {
 
 /// The stores of a deployment's datalets, as far as they can be called. A store that cannot be
 /// opened, or that lost what it had, is opened again from time to time. Each store is asked once a
-/// second whether it is there. So all ranges of a node learn at once that a store is silent or has
-/// lost what it had, also those that are idle.
+/// second whether it is there; a silent one that has left the registry, less and less often. So all
+/// ranges of a node learn at once that a store is silent or has lost what it had, also those that
+/// are idle.
 ///
 /// Owner: destroy it while nobody uses its stores.
 /// Threads: any, unless stated.
