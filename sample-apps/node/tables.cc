@@ -153,7 +153,13 @@ void Tables::Open(Found found) {
   }
   const auto listed = records_.tables.find(found.name);
   const bool wanted = listed != records_.tables.end() && IdOf(listed->second.revision) == found.id;
-  if (leaving_ || !wanted || !found.leases || tables_.contains(found.name)) return;
+  if (leaving_ || !found.leases) return;
+  if (!wanted && !records_.damaged.contains("table/" + found.name)) {
+    // It was dropped meanwhile, and its records may have been made again since they were removed.
+    shared_.registry.Change(CreateTable(found.id, found.config),
+                            [](ErrorCode, const ChangeAnswer&) {});
+  }
+  if (!wanted || tables_.contains(found.name)) return;
   auto opened = std::make_unique<Opened>(Opened{.config = shared_.config});
   opened->config.scope += '/' + found.id;
   opened->config.ranges = found.config.ranges;
