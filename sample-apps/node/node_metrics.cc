@@ -24,7 +24,7 @@ constexpr Scalar<NodeSnapshot> kScalars[] = {
        return static_cast<double>(node.store_unanswered.count()) / http::kNanosPerSecond;
      }},
     {"stout_node_cache_limit_bytes", kGauge,
-     "Limit of stout_cached_bytes and stout_lent_bytes together",
+     "Limit of stout_cached_bytes and stout_lent_bytes together, of each table",
      Get<&NodeSnapshot::cache_limit_bytes>},
     {"stout_node_resident_bytes", kGauge, "Memory of the process",
      [](const NodeSnapshot& node) { return static_cast<double>(node.usage.resident_bytes); }},
