@@ -23,7 +23,8 @@ using Entry = KeyMap::Entry;
 /// map evicted a key before the command could use it.
 constexpr int kMostRounds = 8;
 
-/// Maximum keys that are read ahead together.
+/// Keys that are read ahead together: before the size of values is known, and at most.
+constexpr std::size_t kFirstWarmed = 128;
 constexpr std::size_t kMostWarmed = 4096;
 
 constexpr std::string_view kTooLittleMemory =
@@ -80,8 +81,16 @@ void Execution::Prefetch() {
   map_.Prefetch(keys);
 }
 
+// Returns how many values of the mean size so far the replies have room for: all values that are
+// read together are in memory before the first one takes its room.
+std::size_t Execution::WarmedAtOnce() const {
+  if (looked_ == 0) return kFirstWarmed;
+  const std::size_t mean = looked_bytes_ / looked_ + 1;
+  return std::clamp<std::size_t>(limits_.replies.left() / mean, 1, kMostWarmed);
+}
+
 void Execution::Warm() {
-  std::size_t left = kMostWarmed;
+  std::size_t left = WarmedAtOnce();
   auto& [at, index] = warmed_;
   for (; at < requests_.size(); ++at, index = 0) {
     const Request& request = *requests_[at];
@@ -156,6 +165,8 @@ bool Execution::RunOnEachKey(Request& request) {
       read_failed_ = {};
       rounds_ = 0;
       revealed_.push_back(key);
+      ++looked_;
+      if (entry->value) looked_bytes_ += entry->value->size();
       RunOnKey(request, key, *entry);
     } else if (read_failed_) {
       read_.erase(key);

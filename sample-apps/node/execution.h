@@ -61,6 +61,7 @@ class Execution {
   // Loads the keys of all commands into the processor's caches. Those of blind writes are among
   // them, because a change looks up the older state of its key.
   void Prefetch();
+  [[nodiscard]] std::size_t WarmedAtOnce() const;
   // Begins the reads of the next keys that are not in memory, so that the store gets them in one
   // batch. Each key is read ahead once. In a shared range, commands wait until the reads end.
   void Warm();
@@ -106,6 +107,8 @@ class Execution {
 
   // How far keys have been read ahead: the command, and the number of its keys.
   std::pair<std::size_t, std::size_t> warmed_;
+  std::size_t looked_ = 0;        // values that were used
+  std::size_t looked_bytes_ = 0;  // their sizes
 
   // The command that is carried out.
   std::size_t next_ = 0;

@@ -104,6 +104,32 @@ TEST_CASE("an error that reveals a value waits until the value is durable", "[no
   CHECK(reader.replies == "-ERR value is not an integer or out of range\r\n");
 }
 
+TEST_CASE("large values are not read ahead beyond the room for replies", "[node]") {
+  constexpr std::size_t kKeys = 400;
+  World world;
+  world.service.limits.max_replies = std::size_t{4} << 20;
+  const std::size_t size = GENERATE(1, 16 << 10);
+  std::vector<std::string> keys{"MGET"};
+  for (std::size_t i = 0; i < kKeys; ++i) keys.push_back("key" + std::to_string(i));
+  Pipeline pipeline(world.service, {{keys.begin(), keys.end()}});
+  world.Start(pipeline);
+  const auto answer = [&] {
+    const std::size_t read = world.store.reads.front().batch.keys.size();
+    const StoredState state{.found = true, .value = std::string(size, 'v')};
+    world.AnswerRead({Errc::kOk, std::vector<StoredState>(read, state)});
+    return read;
+  };
+  const std::size_t first = answer();
+  CAPTURE(first);
+  REQUIRE_FALSE(world.store.reads.empty());
+  const std::size_t second = answer();
+  CHECK(first < kKeys / 2);
+  CHECK((second == kKeys - first) == (size == 1));
+  while (!world.store.reads.empty()) answer();
+  CHECK(pipeline.done);
+  CHECK(pipeline.replies.starts_with("-ERR the replies are larger") == (size != 1));
+}
+
 TEST_CASE("the keys of a pipeline that are not in memory are read in one batch", "[node]") {
   World world;
   Pipeline pipeline(world.service, {{"GET", "a"}, {"INCR", "b"}, {"MGET", "c", "a"}, {"GET", "b"}});
