@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <csignal>
 #include <cstdio>
 #include <stdexcept>
-#include <thread>
 #include <utility>
+
+#include "load/find_server.h"
 
 namespace stout::load {
 namespace {
@@ -21,9 +21,6 @@ using boost::system::error_code;
 
 /// How often time-outs are looked for, and failed calls of preload and read-back tried again.
 constexpr std::chrono::milliseconds kTick{20};
-/// How long, and how often, a run looks for a server that has perhaps just been started.
-constexpr std::chrono::seconds kFindPatience{2};
-constexpr std::chrono::milliseconds kFindPause{20};
 /// How long an interrupted run still waits for answers.
 constexpr std::chrono::seconds kInterruptPatience{1};
 /// How long after its end a run still waits for the last sample of the counters.
@@ -74,28 +71,8 @@ RunReport Runner::VerifyOnly() {
   return Report();
 }
 
-tcp::endpoint Runner::FindServer() {
-  error_code error;
-  tcp::resolver resolver(io_);
-  const auto candidates =
-      resolver.resolve(options_.target.host, std::to_string(options_.target.port), error);
-  tcp::socket probe(io_);
-  tcp::endpoint server;
-  if (!error) server = asio::connect(probe, candidates, error);
-  const auto give_up = Steady::now() + kFindPatience;
-  while (error == asio::error::connection_refused && Steady::now() < give_up) {
-    std::this_thread::sleep_for(kFindPause);
-    server = asio::connect(probe, candidates, error);
-  }
-  if (error) {
-    throw std::runtime_error(fmt::format("cannot connect to {}: {}; is docstore-server running?",
-                                         "http://" + options_.target.Text(), error.message()));
-  }
-  return server;
-}
-
 void Runner::Connect() {
-  const tcp::endpoint server = FindServer();
+  const tcp::endpoint server = FindServer(io_, options_.target);
   Connection::Owner& self = *this;
   for (std::size_t i = 0; i < options_.connections; ++i) {
     connections_.push_back(std::make_unique<Connection>(io_, server, options_.pipeline, i, self));

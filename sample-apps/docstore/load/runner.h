@@ -51,7 +51,6 @@ class Runner : private Connection::Owner {
 
   // Phases.
   void Connect();
-  boost::asio::ip::tcp::endpoint FindServer();
   void Preload();
   void Drive();
   void Drain();
