@@ -106,7 +106,10 @@ void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options)
   reading.options.yields = false;
   ForEachMember(reading.asked, [&](MemberIndex m) {
     if (!members_[m].interposer) return;
-    interposer(m).Fetch(reading.key, options, [](ErrorCode, const StoredState&) {});
+    interposer(m).Fetch(reading.key, options,
+                        [weak = weak_from_this()](ErrorCode, const StoredState&) {
+                          if (const auto self = weak.lock()) self->SchedulePump();
+                        });
   });
 }
 
@@ -265,7 +268,9 @@ void ReplicatedMap::State::Flush(Reply done) {
 void ReplicatedMap::State::Drain(Reply done) {
   RequireStrand();
   draining_ = true;
-  Flush([done = std::move(done)](ErrorCode ec) mutable { done(IsRefusal(ec) ? ErrorCode() : ec); });
+  Flush([done = std::move(done)](ErrorCode ec) mutable {
+    done(IsOnlyRefused(ec) ? ErrorCode() : ec);
+  });
 }
 
 void ReplicatedMap::State::Later(Reply reply, ErrorCode ec) {

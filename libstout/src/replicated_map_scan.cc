@@ -32,7 +32,7 @@ void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler)
     if (serves && (self->set_.in() & MaskOf(m)) == 0) {
       return self->Scan(std::move(request), std::move(handler));
     }
-    if (!serves || (ec && !IsRefusal(ec))) {
+    if (!serves || (ec && !IsOnlyRefused(ec))) {
       return handler({ec ? ErrcOf(ec) : Errc::kClosed, {}, {}});
     }
     self->ScanMember(m, request, std::move(handler));

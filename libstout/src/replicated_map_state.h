@@ -285,8 +285,8 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   std::size_t waiting_gets_ = 0;
   std::vector<Fetched> fetched_;
   Refusals refusals_;
-  /// What to ask an interposer again that has pushed it back. The pump runs these, because it
-  /// follows each answer that makes room.
+  /// Requests that an interposer has pushed back. The pump repeats them, because it follows each
+  /// answer that makes room.
   std::vector<UniqueFunction<void()>> when_room_;
   std::vector<internal::Due> due_;
   std::optional<internal::ContextWatch> watch_;

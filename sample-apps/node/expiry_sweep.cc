@@ -46,7 +46,7 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
         for (const RangeServer::Served& range : served) {
           asio::post(range->map->get_executor(), [range, join] {
             range->map->Flush(
-                [join](ErrorCode ec) { join->Finish(IsRefusal(ec) ? ErrorCode() : ec); });
+                [join](ErrorCode ec) { join->Finish(IsOnlyRefused(ec) ? ErrorCode() : ec); });
           });
         }
         join->Finish({});

@@ -82,6 +82,28 @@ TEST_CASE("a refused value is not shown if it cannot be undone", "[replicated]")
   CHECK(world.StatesOf(0).at("k").value == former);
 }
 
+TEST_CASE("a drain does not fail because of a refused value", "[replicated]") {
+  ReplicaWorld world(2);
+  world.want = {"store-0", "store-1"};
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.strong = GENERATE(true, false);
+  const bool times_out = GENERATE(false, true);  // an attempt before the one that is refused
+  if (times_out) options.engine.lane.attempt_timeout = std::chrono::milliseconds(5);
+  ReplicatedMap& map = world.OpenSettled(options);
+  world.stores[0]->HoldWrites();
+  world.stores[1]->HoldWrites();
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return world.stores[0]->waiting() > (times_out ? 1 : 0); });
+  std::optional<ErrorCode> drained;
+  world.On(map, [&] { map.Drain([&](ErrorCode ec) { drained = ec; }); });
+  world.refuse = [&](MemberIndex m, KeyView key) { return m == 0 && key == "k"; };
+  world.stores[1]->Open();
+  world.stores[0]->Open();
+  world.RunUntil([&] { return drained.has_value(); });
+  CHECK_FALSE(*drained);
+}
+
 TEST_CASE("a refused value waits for room to read the former one", "[replicated]") {
   ReplicaWorld world(1);
   world.want = {"store-0"};

@@ -39,4 +39,8 @@ namespace stout::inline v1 {
   return ec.category() == ErrorCategory() && IsRefusal(static_cast<Errc>(ec.value()));
 }
 
+[[nodiscard]] inline bool IsOnlyRefused(const ErrorCode& ec) noexcept {
+  return ec.category() == ErrorCategory() && IsOnlyRefused(static_cast<Errc>(ec.value()));
+}
+
 }  // namespace stout::inline v1

@@ -35,4 +35,11 @@ enum class Errc {
   return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kNotSerialized;
 }
 
+/// Returns true if this error of a flush means only that a store has refused some states: all
+/// others are durable. It is kUnknown if such a state may be durable at another member, or from an
+/// attempt that got no answer.
+[[nodiscard]] constexpr bool IsOnlyRefused(Errc errc) {
+  return IsRefusal(errc) || errc == Errc::kUnknown;
+}
+
 }  // namespace stout::inline v1
