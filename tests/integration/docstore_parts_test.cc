@@ -221,7 +221,7 @@ TEST_CASE("a store is asked in vain from the first call after its last answer", 
   health.OnSent(Call::kWrite, start + 1s);
   CHECK(health.InVain(start + 3s) == 3s);
   CHECK_FALSE(health.last_error());
-  const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown, Errc::kLost);
+  const Errc trouble = GENERATE(Errc::kTransient, Errc::kUnknown);
   health.OnDone(Call::kWrite, trouble);
   CHECK(health.InVain(start + 4s) == 4s);
   CHECK(health.last_error() == trouble);
@@ -230,6 +230,19 @@ TEST_CASE("a store is asked in vain from the first call after its last answer", 
   CHECK(health.InVain(start + 5s) == 0s);
   health.OnSent(Call::kWrite, start + 6s);
   CHECK(health.InVain(start + 7s) == 1s);
+}
+
+TEST_CASE("a store that has lost changes stays so, whatever else it answers", "[docstore]") {
+  using namespace std::chrono_literals;
+  using Call = StoreHealth::Call;
+  const StoreHealth::Clock::time_point start(1000s);
+  StoreHealth health;
+  health.OnSent(Call::kWrite, start);
+  health.OnSent(Call::kWrite, start);
+  health.OnDone(Call::kWrite, Errc::kLost);
+  health.OnDone(Call::kWrite, GENERATE(Errc::kOk, Errc::kUnknown));  // it was sent before the loss
+  CHECK(health.last_error() == Errc::kLost);
+  CHECK(health.InVain(start + 5s) == 5s);
 }
 
 TEST_CASE("a call that was given up needs a probe", "[docstore]") {

@@ -16,6 +16,8 @@ namespace stout {
 /// that the store itself decided, a refusal included. A time-out, a lost connection, an overload
 /// and kLost are no answers.
 ///
+/// A store that has answered kLost is asked in vain for ever: it must be opened anew.
+///
 /// A call that is given up without an answer leaves its mark until a later one is answered. So a
 /// caller with NeedsProbe() asks the store once more.
 ///
@@ -40,6 +42,7 @@ class StoreHealth {
   void OnDone(Call call, ErrorCode ec) {
     if (call != Call::kWrite) --reads_.pending;
     if (call != Call::kRead) --writes_.pending;
+    if (last_error_ == Errc::kLost) return;  // calls that had been sent before do not change it
     if (ec == Errc::kTransient || ec == Errc::kUnknown || ec == Errc::kLost) {
       last_error_ = ec;
       return;
