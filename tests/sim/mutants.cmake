@@ -321,8 +321,8 @@ stout_mutant(failure_after_the_back_off_ignored src/core/hold_back.cc
   NEW [[  newest_ = newest + 1;]])
 
 stout_mutant(refused_key_fails_its_neighbours src/core/lane.cc
-  OLD [[const Errc errc = named ? (error++)->errc : result.batch;]]
-  NEW [[const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;]])
+  OLD [[named ? (error++)->errc : result.batch, named);]]
+  NEW [[result.items.empty() ? result.batch : result.items.front().errc, named);]])
 
 stout_mutant(doubtful_change_refused src/core/lane.cc
   OLD [[entry.doubtful = entry.sending;]]

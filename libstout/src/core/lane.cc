@@ -13,6 +13,16 @@ bool IsSettled(Errc errc) {
          errc == Errc::kCorrupt;
 }
 
+/// Calls `visit(item, errc, named)` for each item: `named` if it has an outcome of its own.
+template <typename Attempt, typename Visit>
+void ForEachItem(const Attempt& attempt, const WriteResult& result, Visit visit) {
+  auto error = result.items.begin();
+  for (std::uint32_t i = 0; i < attempt.items.size(); ++i) {
+    const bool named = error != result.items.end() && error->index == i;
+    visit(attempt.items[i], named ? (error++)->errc : result.batch, named);
+  }
+}
+
 }  // namespace
 
 Lane::Lane(LaneId id, Epoch epoch, const LaneOptions& options, std::uint64_t seed,
@@ -210,11 +220,7 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
 void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool batch_settled,
                        TimePoint now) {
   std::size_t rest = 0;
-  auto error = result.items.begin();
-  for (std::uint32_t i = 0; i < attempt.items.size(); ++i) {
-    const Sent& sent = attempt.items[i];
-    const bool named = error != result.items.end() && error->index == i;
-    const Errc errc = named ? (error++)->errc : result.batch;
+  ForEachItem(attempt, result, [&](const Sent& sent, Errc errc, bool named) {
     if (named ? IsSettled(errc) : batch_settled) {
       EndWrite(sent.slot, errc, now);
     } else if (named && !options_.prefix_ordering) {
@@ -222,7 +228,7 @@ void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool b
     } else {
       ++rest;
     }
-  }
+  });
   if (rest > 0 && result.batch != Errc::kTooLarge) OnTrouble(attempt.id, now);
   for (auto sent = attempt.items.rbegin(); rest > 0; ++sent) {
     if (dirty_[sent->slot].sending == 0) continue;  // done above
@@ -233,12 +239,10 @@ void Lane::FinishItems(const Attempt& attempt, const WriteResult& result, bool b
 
 // Remembers the changes that may be durable although the lane must send them again.
 void Lane::Doubt(const Attempt& attempt, const WriteResult& result) {
-  auto error = result.items.begin();
-  for (std::uint32_t i = 0; i < attempt.items.size(); ++i) {
-    const bool named = error != result.items.end() && error->index == i;
-    DirtyKey& entry = dirty_[attempt.items[i].slot];
-    if ((named ? (error++)->errc : result.batch) == Errc::kUnknown) entry.doubtful = entry.sending;
-  }
+  ForEachItem(attempt, result, [&](const Sent& sent, Errc errc, bool) {
+    DirtyKey& entry = dirty_[sent.slot];
+    if (errc == Errc::kUnknown) entry.doubtful = entry.sending;
+  });
 }
 
 // The change in flight is durable, or refused for good. If it is refused, an earlier attempt may
