@@ -117,9 +117,9 @@ auto Interposer::Impl::AwaitAll(Reply done, bool send_now) -> Ticket {
 void Interposer::Impl::Drain(Reply done) {
   RequireStrand();
   if (!engine_) return Later(std::move(done), NotOpen());
+  ScheduleTurn();
   drains_.push_back(std::move(done));
   engine_->Drain();
-  ScheduleTurn();
 }
 
 void Interposer::Impl::Stop(Errc why) {

@@ -91,8 +91,8 @@ Serialized Interposer::Impl::Serialize(KeyView key, std::string& value) noexcept
 
 void Interposer::Impl::Later(Reply reply, ErrorCode ec) {
   if (forgotten_) return;
-  due_.push_back({std::move(reply), ec});
   ScheduleTurn();
+  due_.push_back({std::move(reply), ec});
 }
 
 Diagnostics Interposer::Impl::WhyRefused(const KeyRefused& refused) const {

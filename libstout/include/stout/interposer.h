@@ -80,8 +80,8 @@ struct Application {
 ///   fetches, flushes, drains, closing and IsDirty abort with one line if called off the strand.
 ///   Handlers run on their own executor, by default the strand, and never inside the call that
 ///   registered them.
-/// Errors: codes of stout::Errc. The only exception is std::bad_alloc; a call that throws it has
-///   done nothing.
+/// Errors: codes of stout::Errc. The only exception is std::bad_alloc. Changes, replies, fetches,
+///   flushes and drains that throw it have done nothing.
 /// Cancellation: `terminal` and `partial` complete each Async call at once with operation_aborted,
 ///   see completion.h. A cancelled reply or flush leaves the engine. A cancelled fetch, drain or
 ///   opening releases its handler at once; its other memory stays until the store answers.

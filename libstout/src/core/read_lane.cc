@@ -91,10 +91,11 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
 // Moves a key to the reads that do not yield.
 void ReadLane::Hasten(Slot slot) {
   Entry& entry = entries_[slot];
+  if (!entry.in_flight) {
+    ready_.push_back(slot);  // first: it may throw
+    yielding_.erase(std::find(yielding_.begin(), yielding_.end(), slot));
+  }
   entry.yields = false;
-  if (entry.in_flight) return;
-  yielding_.erase(std::find(yielding_.begin(), yielding_.end(), slot));
-  ready_.push_back(slot);
 }
 
 ReadLane::Slot ReadLane::Find(KeyView key, std::uint32_t hash) const {
