@@ -187,12 +187,18 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
     result.errc = part.errc;
     result.queue = part.queue;
     for (StoredState& state : part.states) {
-      if (state.value.size() > unread_) result.errc = Errc::kTooLarge;
-      unread_ -= std::min(unread_, state.value.size());
+      if (state.value.size() > unread_) {
+        result.errc = Errc::kTooLarge;
+        break;
+      }
+      unread_ -= state.value.size();
       result.states.push_back(std::move(state));
     }
   }
-  if (result.errc != Errc::kOk) result.states.clear();
+  if (result.errc != Errc::kOk) {  // other stores may use the room
+    for (const StoredState& state : result.states) unread_ += state.value.size();
+    result.states.clear();
+  }
   table_->cluster->queues[question->datalet].theirs = result.queue;
 }
 
