@@ -418,6 +418,18 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
   CHECK(resumed.points[0].policies.contains("gap:10ms"));
   CHECK(resumed.points[0].policies.contains("natural"));
   CHECK(resumed.points[1] == all.points[1]);  // --only N4 leaves it alone
+
+  const std::string other = scratch.File("other.json", kTwoPoints);
+  const Output mixed = Command({"grid", other, "--policy", "natural", "--json", part, "--resume"});
+  CHECK(mixed.status == kBadOptions);
+  CHECK_THAT(mixed.err, Contains("has results of grid \"two\", not of \"other\""));
+  std::string edited = kTwoPoints;
+  edited.replace(edited.find("\"warmup_round_trips\": 20"), 24,
+                 "\"name\": \"two\", \"warmup_round_trips\": 10");
+  const std::string later = scratch.File("later.json", edited);
+  CHECK(Command({"grid", later, "--policy", "natural", "--json", part, "--resume", "--only", "N4"})
+            .status == kOk);
+  CHECK(ReadGridFile(TextOf(part)).value().points.size() == 1);  // N16 was run before the edit
   CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--baseline", out, "--only", "N4"}).status ==
         kOk);
 

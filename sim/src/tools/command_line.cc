@@ -147,7 +147,8 @@ class Parser {
                                       "end; - is stdout")
                            ->type_name("FILE");
     app.add_flag("--resume", grid_.resume,
-                 "Keep the results that the file of --json has, and run what it lacks")
+                 "Keep the results that the file of --json has of this grid, and run what it "
+                 "lacks; points with another scenario or other seeds are replaced")
         ->needs(json);
     app.add_option("--baseline", grid_.baseline,
                    "Take best intervals and natural batching from this earlier --json file")

@@ -37,8 +37,8 @@ void CheckOutput(const GridOptions& options) {
   }
 }
 
-std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
-  std::vector<GridPoint> points = Expand(grid);
+/// The points that this call runs.
+std::vector<GridPoint> Selected(std::vector<GridPoint> points, const GridOptions& options) {
   std::erase_if(points, [&](const GridPoint& point) {
     return point.name.find(options.only) == std::string::npos;
   });
@@ -50,23 +50,30 @@ std::vector<GridPoint> PointsOf(const Grid& grid, const GridOptions& options) {
   return points;
 }
 
-/// Keeps what `file` has and this run does not touch: points of other names, and other policies.
-void Keep(GridFile file, const std::vector<GridPoint>& points, GridFile& kept) {
+/// Keeps what `file` has and this run does not touch: other points of the grid, and other policies.
+void Keep(GridFile file, const std::vector<GridPoint>& all, const std::vector<GridPoint>& points,
+          GridFile& kept) {
   for (std::string& policy : file.policies) {
     if (std::find(kept.policies.begin(), kept.policies.end(), policy) == kept.policies.end()) {
       kept.policies.push_back(std::move(policy));
     }
   }
+  // The summary is of one grid: results from before it was edited have no place in it.
   std::erase_if(file.points, [&](const PointResults& results) {
-    return std::any_of(points.begin(), points.end(),
-                       [&](const GridPoint& point) { return point.name == results.point.name; });
+    const auto named = [&](const GridPoint& point) { return point.name == results.point.name; };
+    const auto same = [&](const GridPoint& point) {
+      return named(point) && point.scenario == results.point.scenario;
+    };
+    return std::any_of(points.begin(), points.end(), named) ||
+           std::none_of(all.begin(), all.end(), same);
   });
   kept.points = std::move(file.points);
 }
 
 /// Earlier results that still hold: of the baseline, and of the file that is to be resumed. What
-/// else that file has goes to `kept`.
-std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const GridOptions& options,
+/// else that file has of `all` points of the grid goes to `kept`.
+std::vector<PointResults> Begin(const std::vector<GridPoint>& all,
+                                const std::vector<GridPoint>& points, const GridOptions& options,
                                 GridFile& kept) {
   std::vector<PointResults> earlier;
   if (!options.baseline.empty()) {
@@ -77,8 +84,14 @@ std::vector<PointResults> Begin(const std::vector<GridPoint>& points, const Grid
     return TakeOver(points, earlier, false);
   }
   GridFile file = FromFile(ReadGridFile(ReadFile(options.json_file)), options.json_file);
+  if (file.grid != kept.grid) {
+    throw CommandError(
+        kBadOptions,
+        fmt::format("--resume: {} has results of grid \"{}\", not of \"{}\"; choose another --json",
+                    options.json_file, file.grid, kept.grid));
+  }
   std::vector<PointResults> results = TakeOver(points, file.points, true);
-  Keep(std::move(file), points, kept);
+  Keep(std::move(file), all, points, kept);
   for (std::size_t i = 0; i < earlier.size(); ++i) {
     if (!results[i].interval) results[i].interval = std::move(earlier[i].interval);
     results[i].policies.merge(earlier[i].policies);
@@ -116,7 +129,8 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
   Grid grid = FromFile(ReadGrid(ReadFile(options.grid)), options.grid);
   if (grid.name.empty()) grid.name = options.grid.stem().string();
   grid.seeds = options.seeds.value_or(grid.seeds);
-  const std::vector<GridPoint> points = PointsOf(grid, options);
+  const std::vector<GridPoint> all = Expand(grid);
+  const std::vector<GridPoint> points = Selected(all, options);
   if (options.list || !options.print_scenario.empty()) {
     fmt::print(tool.out, "{}",
                options.list ? ListOf(points) : TextOfPoint(points, options.print_scenario));
@@ -128,7 +142,7 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
                      .progress = {},
                      .stop = &program::Interrupt::flag()};
   GridFile kept{.grid = grid.name, .policies = options.policies, .points = {}};
-  std::vector<PointResults> results = Begin(points, options, kept);
+  std::vector<PointResults> results = Begin(all, points, options, kept);
   const bool save = !options.json_file.empty() && options.json_file != "-";
   // Now rather than after an hour.
   if (save) WriteFile(options.json_file, SavedText(kept, results), tool);
