@@ -11,8 +11,8 @@ usage: ./dev judge [OPTIONS] [NAME...]
   --self-test  judge a server that loses writes: each client's judge must fail. Porcupine must call
                doctored histories illegal
 Judges are fetched from the registries of their languages, in the versions of the lock files, to
-build/judge/. Needed: go 1.26; node 18 and npm; a JDK 17 and mvn; tclsh and dpkg-dev; curl and redis-tools;
-etcd (etcd-server) for --server members.
+build/judge/. Needed: go 1.26; node 18 and npm; a JDK 17 and mvn; tclsh and dpkg-dev; curl, python3
+and redis-tools; etcd (etcd-server) for --server members.
 Each judge prints one line: pass, fail, or unreachable (it could not be fetched, built or started).
 The log of a judge is build/judge/logs/NAME-SERVER.log.
 Exit status: 0 if all pass.
