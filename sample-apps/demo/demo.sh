@@ -24,7 +24,7 @@ and JSON.
                                                                ($sync_delay)
   --store URL           rocksdb: a new one in a temporary directory; postgres, redis, blowfish: a
                         private server, started and stopped; any other URL of docstore-server is
-                        used as it is
+                        used as it is, except cluster:, which is \`./dev demo cluster\`
                                                                ($(shown_store))
   --listen HOST:PORT    where docstore-server listens, under each policy in turn; port 0: a free one,
                         the same for all                       ($listen)
