@@ -92,15 +92,15 @@ constexpr RangeId RangeOf(std::string_view name, RangeId ranges) {
 }
 
 /// Returns which member should own each range, by RangeId, as an index in `members`. `members`: as
-/// in LeaseTable. Returns nothing if there are none.
+/// in LeaseTable. Returns an empty vector if `members` is empty.
 ///
 /// The shares of two members differ by at most one range. If ranges are left over, the members with
 /// the highest NameHash get one more each. Rendezvous hashing (Thaler and Ravishankar 1998) gives
-/// each pair of a member and a range a weight, Mix(NameHash(member) ^ Mix(range)). The result is
-/// the stable assignment (Gale and Shapley 1962): no range has a weight with another member that is
-/// higher than its weight with its own member, and also higher than that of a range which the other
-/// member owns. There is only one such assignment, because both sides go by the same weights. When
-/// a member joins or leaves, few ranges move, but some move between two members that stay.
+/// each pair of a member and a range a weight, Mix(NameHash(member) ^ Mix(range)). The rule takes
+/// all pairs of a member and a range by falling weight. A pair counts if the range is free and the
+/// member has room. The result is the only stable assignment (Gale and Shapley 1962), because both
+/// sides go by the same weights. When a member joins or leaves, few ranges move, but some move
+/// between two members that stay.
 ///
 /// The result is the same in every process, and must be the same in every later version of this
 /// library. While two servers disagree about the owner of a range, the range may be free.
