@@ -145,7 +145,7 @@ void FailEachAllocation(const Use& use) {
   CHECK(failing > 5);
 }
 
-TEST_CASE("a call that there is no memory for has done nothing", "[allocation][memory]") {
+TEST_CASE("a call that throws bad_alloc changes nothing", "[allocation][memory]") {
   SECTION("marks and replies") {
     FailEachAllocation([](Interposer& interposer, const std::string& key, auto answered) {
       (void)interposer.MarkDirty(key, 100);

@@ -276,7 +276,7 @@ TEST_CASE("a drain of nothing ends at once", "[engine]") {
   CHECK(server.Poll().drained == Errc::kOk);
 }
 
-TEST_CASE("a drain tells if a lane or the store was lost meanwhile", "[engine]") {
+TEST_CASE("a drain reports a lane or a store that was lost meanwhile", "[engine]") {
   const Errc errc = GENERATE(Errc::kFenced, Errc::kLost);
   EngineDriver server;
   server.Put("a", "1");
