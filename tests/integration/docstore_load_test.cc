@@ -1,5 +1,6 @@
 // docstore-load before its server listens, and when the server refuses its preload.
 
+#include <boost/asio/ip/tcp.hpp>
 #include <future>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ namespace stout::docstore {
 namespace {
 
 using namespace std::chrono_literals;
+using boost::asio::ip::tcp;
 using Catch::Contains;
 
 load::LoadOptions WithPreload(std::uint16_t port) {
@@ -40,11 +42,13 @@ TEST_CASE("a load waits for a server that has just been started", "[load]") {
   Runner runner;
   MemoryStore store(runner.context().get_executor());
   Server server(runner.context(), store, TestServer::TwoShards(), {.max_body_bytes = 100});
-  std::uint16_t port = 0;
-  {
-    Runner other;
-    port = TestServer(other, store).port();  // free again
-  }
+  // Is bound but does not listen: connections are refused, and no other program gets the port. The
+  // server can bind it too, because both sockets reuse addresses.
+  tcp::acceptor reserved(runner.context());
+  reserved.open(tcp::v4());
+  reserved.set_option(tcp::acceptor::reuse_address(true));
+  reserved.bind({boost::asio::ip::address_v4::loopback(), 0});
+  const std::uint16_t port = reserved.local_endpoint().port();
   auto run = std::async(std::launch::async, [options = WithPreload(port)] {
     load::Runner(options, std::nullopt).Run();
   });
