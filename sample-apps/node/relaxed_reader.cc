@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 // asked.
 constexpr std::size_t kMostAtOnce = 128;
 
-// What is read of one store, and its answer.
+// The keys that are read of one store, and their states.
 struct RelaxedReader::Question {
   std::string datalet;
   Store* store = nullptr;
@@ -164,7 +164,8 @@ asio::awaitable<ReadResult> RelaxedReader::Read(std::shared_ptr<Question> questi
       asio::use_awaitable);
 }
 
-// What is larger than the room for replies is left for the owner.
+// The owner serves the requests for values that exceed the room for replies: some of these
+// requests, such as EXISTS, reply with no value.
 asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
   const StoreTraits& traits = question->store->traits();
   ReadResult& result = question->result;

@@ -194,7 +194,7 @@ TEST_CASE("many keys are read at members, within the room for replies", "[node][
   for (int i = 0; i < 600; ++i) REQUIRE(client.Receive() == "+OK");
   CHECK(client.Do({"READONLY"}) == "+OK");
   CHECK(client.Do(get) == "[" + values + "]");
-  // What is not in the room is left for the owner.
+  // The owner serves them, because the values exceed the room, and the reply has none of them.
   CHECK(client.Do(exist) == ":300");
   exist.front() = "MGET";
   CHECK(client.Do(exist).starts_with("-ERR the replies are larger than --max-replies"));

@@ -13,6 +13,7 @@ namespace stout::load {
 namespace {
 
 constexpr std::chrono::seconds kPatience{2};
+// A refused connection is answered at once, so the tries need a pause between them.
 constexpr std::chrono::milliseconds kPause{20};
 
 }  // namespace
