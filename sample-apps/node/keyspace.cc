@@ -114,7 +114,8 @@ class Shared final : public Keyspace {
         // The owner may wait for the range, and then for the store.
         cluster_{server_,
                  {},
-                 {std::move(clients), config.password, 2 * config.map.engine.reply_deadline},
+                 {std::move(clients), config.password, 2 * config.map.engine.reply_deadline,
+                  config.ranges},
                  members,
                  leases_->registry()} {}
 

@@ -27,6 +27,11 @@ namespace asio = boost::asio;
 /// its own.
 constexpr std::size_t kMostConnections = 16;
 
+/// A range may use its share of the connections, and never fewer than this: its second request
+/// leaves before the first is answered. All commands of a range may wait for seconds, for instance
+/// when its only member has died. Up to seven such ranges leave connections to the other ranges.
+constexpr std::size_t kLeastOfRange = 2;
+
 /// Bytes of commands that are sent together. More only if one call has more.
 constexpr std::size_t kSentTogether = std::size_t{1} << 20;
 
@@ -37,15 +42,20 @@ constexpr auto kGrace = std::chrono::seconds(2);
 
 }  // namespace
 
-Peers::Peers(asio::any_io_executor executor, std::string password, Duration timeout)
-    : executor_(std::move(executor)), password_(std::move(password)), timeout_(timeout) {}
+Peers::Peers(asio::any_io_executor executor, std::string password, Duration timeout,
+             std::size_t ranges)
+    : executor_(std::move(executor)),
+      password_(std::move(password)),
+      timeout_(timeout),
+      most_of_range_(std::max(kMostConnections / ranges, kLeastOfRange)) {}
 
 Peers::~Peers() = default;
 
-asio::awaitable<resp::Outcome> Peers::Run(std::string address, const resp::Commands& commands) {
+asio::awaitable<resp::Outcome> Peers::Run(std::string address, RangeId range,
+                                          const resp::Commands& commands) {
   co_return co_await Initiate<void(resp::Outcome)>(
-      [this, &address, &commands](UniqueFunction<void(resp::Outcome)> done) {
-        Enqueue(address, {commands, std::move(done)});
+      [this, &address, range, &commands](UniqueFunction<void(resp::Outcome)> done) {
+        Enqueue(address, {range, commands, std::move(done)});
       },
       asio::use_awaitable);
 }
@@ -88,8 +98,18 @@ void Peers::Enqueue(const std::string& address, Call call) {
   Node& node = nodes_[address];
   if (!node.peer) node.peer = MakePeer(address);
   if (!node.peer) return call.done({Errc::kBadUrl, "'" + address + "' is no address of a node"});
-  node.queue.push_back(std::move(call));
-  if (node.busy.size() == kMostConnections) return;
+  node.ranges[call.range].queue.push_back(std::move(call));
+  Start(node);
+}
+
+bool Peers::MaySend(const Range& range) const {
+  return !range.queue.empty() && range.connections < most_of_range_;
+}
+
+void Peers::Start(Node& node) {
+  const bool any =
+      std::ranges::any_of(node.ranges, [this](const auto& each) { return MaySend(each.second); });
+  if (!any || node.busy.size() == kMostConnections) return;
   std::unique_ptr<resp::Connection> connection;
   if (node.idle.empty()) {
     connection = std::make_unique<resp::Connection>(node.peer, executor_);
@@ -101,18 +121,42 @@ void Peers::Enqueue(const std::string& address, Call call) {
   asio::co_spawn(executor_, Send(node, std::move(connection)), asio::detached);
 }
 
+std::list<Peers::Call> Peers::Take(Node& node) const {
+  std::list<Call> calls;
+  std::size_t bytes = 0;
+  auto at = node.ranges.upper_bound(node.last);
+  for (std::size_t i = 0; i < node.ranges.size() && bytes < kSentTogether; ++i, ++at) {
+    if (at == node.ranges.end()) at = node.ranges.begin();
+    Range& range = at->second;
+    const bool alone = range.connections > 0;  // it may be silent
+    if (!MaySend(range) || (alone && !calls.empty())) continue;
+    ++range.connections;
+    node.last = at->first;
+    while (!range.queue.empty() && bytes < kSentTogether) {
+      bytes += range.queue.front().commands.bytes().size();
+      calls.splice(calls.end(), range.queue, range.queue.begin());
+    }
+    if (alone) break;
+  }
+  return calls;
+}
+
+void Peers::Return(Node& node, const std::list<Call>& calls) {
+  for (auto call = calls.begin(); call != calls.end();) {
+    const auto range = node.ranges.find(call->range);
+    while (call != calls.end() && call->range == range->first) ++call;
+    if (--range->second.connections == 0 && range->second.queue.empty()) node.ranges.erase(range);
+  }
+}
+
 asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> connection) {
-  while (!node.queue.empty()) {
-    std::vector<Call> calls;
+  for (std::list<Call> calls; !(calls = Take(node)).empty();) {
     resp::Outcome outcome;
     bool sent = false;
     try {
+      Start(node);  // what was not taken
       resp::Commands commands;
-      while (!node.queue.empty() && commands.bytes().size() < kSentTogether) {
-        calls.push_back(std::move(node.queue.front()));
-        node.queue.pop_front();
-        commands.Append(calls.back().commands);
-      }
+      for (const Call& call : calls) commands.Append(call.commands);
       if (!connection->Usable()) outcome = co_await connection->Open();
       sent = outcome.errc == Errc::kOk;
       if (!sent && outcome.message != node.problem) {
@@ -124,6 +168,7 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
       outcome = {sent ? Errc::kUnknown : Errc::kTransient, error.what()};
       connection->Drop();
     }
+    Return(node, calls);
     auto reply = std::make_move_iterator(outcome.replies.begin());
     auto left = outcome.replies.size();
     for (Call& call : calls) {

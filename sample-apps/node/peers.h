@@ -4,7 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <cstddef>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,21 +14,23 @@
 
 #include "resp/client/commands.h"
 #include "resp/client/connection.h"
+#include "stout/core/lease_table.h"
 #include "stout/core/types.h"
 #include "stout/unique_function.h"
 
 namespace stout::node {
 
 /// Connections to the other nodes of a deployment. Commands that wait for a connection to the same
-/// node are sent together.
+/// node are sent together. A range whose owner does not answer holds few of the connections.
 ///
 /// Owner: outlives its calls, or the run() of the executor's context.
 /// Threads: the executor's, which has one.
 class Peers {
  public:
   /// `password`: of all nodes; empty: they require none. A call ends after `timeout`, and the time
-  /// to connect.
-  Peers(boost::asio::any_io_executor executor, std::string password, Duration timeout);
+  /// to connect. `ranges`: number of ranges of the deployment, at least 1.
+  Peers(boost::asio::any_io_executor executor, std::string password, Duration timeout,
+        std::size_t ranges);
   Peers(const Peers&) = delete;
   Peers& operator=(const Peers&) = delete;
   ~Peers();
@@ -42,9 +44,9 @@ class Peers {
 
   [[nodiscard]] boost::asio::any_io_executor get_executor() const { return executor_; }
 
-  /// Sends commands to the node at an address like "10.0.0.7:7001". Errors: kTransient and kBadUrl
-  /// if they were not sent, kUnknown if some may have been carried out.
-  [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address,
+  /// Sends commands on keys of a range to the node at an address like "10.0.0.7:7001". Errors:
+  /// kTransient and kBadUrl if they were not sent, kUnknown if some may have been carried out.
+  [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address, RangeId range,
                                                           const resp::Commands& commands);
 
   /// As Run, by a connection of its own: for commands that may wait long.
@@ -57,13 +59,19 @@ class Peers {
 
  private:
   struct Call {
+    RangeId range = 0;
     const resp::Commands& commands;
     UniqueFunction<void(resp::Outcome)> done;
   };
+  struct Range {
+    std::list<Call> queue;
+    std::size_t connections = 0;  // that carry calls of this range
+  };
   struct Node {
     std::shared_ptr<const resp::Peer> peer;
-    std::string problem;  // in reaching it, the last that was logged
-    std::deque<Call> queue;
+    std::string problem;              // in reaching it, the last that was logged
+    std::map<RangeId, Range> ranges;  // that have calls
+    RangeId last = 0;                 // the range that was taken last
     std::vector<resp::Connection*> busy;
     std::vector<std::unique_ptr<resp::Connection>> idle;
     std::optional<TimePoint> since;  // when it was first seen to be no member
@@ -72,13 +80,23 @@ class Peers {
 
   [[nodiscard]] std::shared_ptr<const resp::Peer> MakePeer(const std::string& address) const;
   void Enqueue(const std::string& address, Call call);
-  // Sends what is queued for a node, by one connection, until nothing is.
+  // Returns true if calls of the range wait, and one more connection may carry them.
+  [[nodiscard]] bool MaySend(const Range& range) const;
+  // Starts one more connection, if calls wait for it.
+  void Start(Node& node);
+  // Takes queued calls that one connection sends together, grouped by range. A range that has calls
+  // under way goes alone.
+  [[nodiscard]] std::list<Call> Take(Node& node) const;
+  // `calls`: as from Take. They are done.
+  static void Return(Node& node, const std::list<Call>& calls);
+  // Sends what is queued for a node, by one connection, until nothing more may be sent.
   [[nodiscard]] boost::asio::awaitable<void> Send(Node& node,
                                                   std::unique_ptr<resp::Connection> connection);
 
   const boost::asio::any_io_executor executor_;
   const std::string password_;
   const Duration timeout_;
+  const std::size_t most_of_range_;  // maximum connections that carry commands of one range
   std::vector<std::string> greeting_;
   const std::unique_ptr<boost::asio::ssl::context>* tls_ = nullptr;
   std::map<std::string, Node, std::less<>> nodes_;  // by address

@@ -359,7 +359,8 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     AddForwarded(*request, commands);
   }
   if (levels.causal) commands.Add({"STOUT.LEVEL"});
-  const resp::Outcome outcome = co_await table_->cluster->peers.Run(owner.address, commands);
+  const resp::Outcome outcome =
+      co_await table_->cluster->peers.Run(owner.address, group.range, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();
   const std::string& why =
       outcome.errc == Errc::kOk && !answered ? outcome.replies.front().text : outcome.message;

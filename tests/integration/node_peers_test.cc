@@ -1,0 +1,84 @@
+// Goal: a range that does not answer holds up no commands for other ranges of the same node.
+// Method: a scripted node that leaves commands of one range without an answer.
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "node/peers.h"
+#include "tests/adapters/scripted_resp_server.h"
+#include "tests/support/catch.h"
+#include "tests/support/eventually.h"
+
+namespace stout::node {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using test::ScriptedRespServer;
+
+// Answers with the last word, but never answers GET "silent".
+ScriptedRespServer::Answer AnswerAllBut(const ScriptedRespServer::Command& command) {
+  if (command.back() == "silent") return {};
+  return {test::Bulk(command.back())};
+}
+
+class Caller {
+ public:
+  Caller() : server_(AnswerAllBut), address_("127.0.0.1:" + std::to_string(server_.port())) {}
+
+  // Sends a GET of a key, whose answer is added to `answers`.
+  void Get(RangeId range, std::string key) {
+    asio::co_spawn(context_, Send(range, std::move(key)), asio::detached);
+  }
+  // Returns true if this number of answers comes.
+  bool Await(std::size_t count) {
+    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    while (answers.size() < count && std::chrono::steady_clock::now() < deadline) {
+      context_.run_for(10ms);
+    }
+    return answers.size() == count;
+  }
+  void RunFor(Duration time) { context_.run_for(time); }
+
+  std::vector<std::string> answers;
+
+ private:
+  asio::awaitable<void> Send(RangeId range, std::string key) {
+    resp::Commands commands;
+    commands.Add({"GET", key});
+    const resp::Outcome outcome = co_await peers_.Run(address_, range, commands);
+    answers.push_back(outcome.errc == Errc::kOk ? outcome.replies.at(0).text : outcome.message);
+  }
+
+  ScriptedRespServer server_;
+  const std::string address_;
+  asio::io_context context_;
+  Peers peers_{context_.get_executor(), "", 1min, 8};
+};
+
+TEST_CASE("a range that does not answer holds up no other range", "[node][peers]") {
+  Caller caller;
+  for (int i = 0; i < 140; ++i) {
+    caller.Get(static_cast<RangeId>(i % 7), "silent");
+    caller.RunFor(1ms);
+  }
+  for (int i = 0; i < 10; ++i) caller.Get(7, "a");
+  CHECK(caller.Await(10));
+  CHECK(std::ranges::count(caller.answers, "a") == 10);
+}
+
+TEST_CASE("commands that wait for a connection are sent when one is answered", "[node][peers]") {
+  Caller caller;
+  for (int i = 0; i < 1000; ++i) caller.Get(static_cast<RangeId>(i % 8), std::to_string(i));
+  REQUIRE(caller.Await(1000));
+  std::ranges::sort(caller.answers, {}, [](const std::string& text) { return std::stoi(text); });
+  for (int i = 0; i < 1000; ++i)
+    CHECK(caller.answers[static_cast<std::size_t>(i)] == std::to_string(i));
+}
+
+}  // namespace
+}  // namespace stout::node
