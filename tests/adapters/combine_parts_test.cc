@@ -18,6 +18,14 @@ TEST_CASE("the parts of a batch as one", "[common]") {
         WriteResult{Errc::kOk, {{1, Errc::kUnknown}, {3, Errc::kUnknown}}});
   CHECK(combine({Errc::kTransient, {}}, {Errc::kOk, {{2, Errc::kFenced}}}) ==
         WriteResult{Errc::kOk, {{1, Errc::kTransient}, {2, Errc::kFenced}, {3, Errc::kTransient}}});
+  // No item is named twice.
+  CHECK(combine({Errc::kTransient, {{1, Errc::kUnknown}}}, {}) ==
+        WriteResult{Errc::kOk, {{1, Errc::kUnknown}, {3, Errc::kTransient}}});
+  // A batch of which no part was done has failed.
+  CHECK(
+      combine({Errc::kUnknown, {{3, Errc::kRefused}}}, {Errc::kTransient, {{0, Errc::kUnknown}}}) ==
+      WriteResult{Errc::kUnknown,
+                  {{0, Errc::kUnknown}, {2, Errc::kTransient}, {3, Errc::kRefused}}});
   // One that is fenced key by key is not fenced as a whole.
   CHECK(combine({Errc::kOk, {{1, Errc::kFenced}, {3, Errc::kFenced}}},
                 {Errc::kOk, {{0, Errc::kFenced}, {2, Errc::kFenced}}})

@@ -6,18 +6,19 @@ namespace stout {
 
 WriteResult CombineParts(std::span<const WriteResult> parts,
                          std::span<const std::vector<std::uint32_t>> items) {
-  WriteResult result;
-  const bool agree = std::all_of(parts.begin(), parts.end(), [&](const WriteResult& part) {
-    return part.batch == parts.front().batch;
-  });
-  if (agree) result.batch = parts.front().batch;
+  const bool any_done =
+      std::ranges::any_of(parts, [](const WriteResult& part) { return part.batch == Errc::kOk; });
+  WriteResult result{any_done ? Errc::kOk : parts.front().batch, {}};
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    result.items.insert(result.items.end(), parts[p].items.begin(), parts[p].items.end());
-    if (agree || parts[p].batch == Errc::kOk) continue;
-    for (const std::uint32_t item : items[p]) result.items.push_back({item, parts[p].batch});
+    const auto& named = parts[p].items;
+    result.items.insert(result.items.end(), named.begin(), named.end());
+    if (parts[p].batch == result.batch) continue;
+    for (const std::uint32_t item : items[p]) {
+      const bool is_named = std::ranges::binary_search(named, item, {}, &ItemError::index);
+      if (!is_named) result.items.push_back({item, parts[p].batch});
+    }
   }
-  std::sort(result.items.begin(), result.items.end(),
-            [](const ItemError& a, const ItemError& b) { return a.index < b.index; });
+  std::ranges::sort(result.items, {}, &ItemError::index);
   return result;
 }
 

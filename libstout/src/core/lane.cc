@@ -175,11 +175,10 @@ void Lane::Finish(Attempt&& attempt, const WriteResult& result, TimePoint now) {
   const bool splittable = count > 1 && !options_.prefix_ordering;
   const bool batch_settled =
       IsSettled(result.batch) && !(result.batch == Errc::kTooLarge && splittable);
-  std::size_t settled = batch_settled ? count : 0;
-  for (const ItemError& error : result.items) {
-    settled +=
-        static_cast<std::size_t>(IsSettled(error.errc)) - static_cast<std::size_t>(batch_settled);
-  }
+  std::size_t settled = 0;
+  ForEachItem(attempt, result, [&](const Sent&, Errc errc, bool named) {
+    if (named ? IsSettled(errc) : batch_settled) ++settled;
+  });
   if (settled < count) Doubt(attempt, result);
   BatchSample& sample = attempt.sample;
   sample.done = now;
