@@ -261,8 +261,17 @@ void ReplicatedMap::State::Flush(Reply done) {
   const bool merges = ended_ == Errc::kOk && record().shared != 0 && clock_ == nullptr;
   if (merges && set_.writers() == 0) return Later(std::move(done), {});  // it writes nothing
   if (!merges && !serving()) return Later(std::move(done), NotServing());
-  const auto asked = Ask(std::move(done), {.members = 0}, kNever);
-  ForEachMember(asked.second, [&](MemberIndex m) { interposer(m).Flush(ReplyOf(asked.first, m)); });
+  // A state that one member has refused does not end the flush before the other members are done.
+  const auto refused = std::make_shared<ErrorCode>();
+  const auto asked =
+      Ask([done = std::move(done), refused](ErrorCode ec) mutable { done(ec ? ec : *refused); },
+          {.members = 0}, kNever);
+  ForEachMember(asked.second, [&](MemberIndex m) {
+    interposer(m).Flush([refused, reply = ReplyOf(asked.first, m)](ErrorCode ec) mutable {
+      if (IsOnlyRefused(ec)) *refused = std::exchange(ec, {});
+      reply(ec);
+    });
+  });
 }
 
 void ReplicatedMap::State::Drain(Reply done) {

@@ -233,8 +233,9 @@ bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   const Fate fate = Judge(answer);
   if (fate == Fate::kWaits) return false;
   Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
-  if (fate == Fate::kFails && IsRefusal(errc) && !strong_) {
-    // Another member may take the value and keep it, so one refusal decides nothing yet.
+  if (fate == Fate::kFails && IsRefusal(errc)) {
+    // Another member may take the value and keep it, so one refusal decides nothing yet. Also in
+    // mode sc: if this owner dies before it has undone the value, the next owner shows it.
     const MemberMask asked = answer.asked & required_ & ~lost_;
     if ((asked & ~answer.have & ~answer.failed) != 0) return false;
     if ((asked & answer.have) != 0) errc = Errc::kUnknown;
