@@ -113,7 +113,7 @@ void Interposer::Impl::QueueHandlers() {
                       if (application && application->on_refused)
                         application->on_refused(key, ec, why);
                     },
-                    refused.errc});
+                    refused.doubtful ? Errc::kUnknown : refused.errc});
   }
   failures_.clear();
   for (const LaneId lane : effects_.fenced) {

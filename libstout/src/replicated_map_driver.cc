@@ -335,20 +335,22 @@ void ReplicatedMap::State::Do(range::Open& open) {
   if (options.seed != 0) options.seed += m;
   member.interposer = std::make_unique<Interposer>(
       Interposer::OnStrand(), strand_, StoreOf(m),
-      Application{.serialize = [this](KeyView key,
-                                      std::string& out) { return values_.Serialize(key, out); },
-                  .on_refused = [this, m](KeyView key, ErrorCode) { OnRefused(m, key); },
-                  .on_fenced =
-                      [this, m](LaneId) {
-                        fenced_out_ |= MaskOf(m);
-                        SchedulePump();
-                      },
-                  .on_lost =
-                      [this, m] {
-                        lost_ |= MaskOf(m);
-                        Observe();  // at once: its interposer takes nothing any more
-                        SchedulePump();
-                      }},
+      Application{
+          .serialize = [this](KeyView key,
+                              std::string& out) { return values_.Serialize(key, out); },
+          .on_refused = [this, m](KeyView key,
+                                  ErrorCode ec) { OnRefused(m, key, ec == Errc::kUnknown); },
+          .on_fenced =
+              [this, m](LaneId) {
+                fenced_out_ |= MaskOf(m);
+                SchedulePump();
+              },
+          .on_lost =
+              [this, m] {
+                lost_ |= MaskOf(m);
+                Observe();  // at once: its interposer takes nothing any more
+                SchedulePump();
+              }},
       std::move(options));
   ++member.opened;
   (void)member.interposer->OpenFenced(scope_, epoch());

@@ -9,14 +9,18 @@ namespace stout::inline v1 {
 using namespace internal;
 
 // A store will never take this state, but other members may have it. A lazy member goes on without
-// the state. A member that refuses even what is put back leaves.
-void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key) {
+// the state. A member that refuses even what is put back leaves. `doubtful`: an attempt got no
+// answer, so the store may still carry it out.
+void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key, bool doubtful) {
   const MemberMask bit = MaskOf(m);
   if ((set_.lazy() & bit) != 0) return;
-  if (interposer(m).IsDirty(key)) return;  // a newer change may succeed
-  members_[m].next_refused |= !members_[m].next_barrier.empty();
+  const bool is_old = interposer(m).IsDirty(key);  // a newer change may succeed
+  if (is_old && !doubtful) return;
   const auto [found, is_new] = refusals_.try_emplace(std::string(key));
   if (is_new) found->second.serial = ++last_id_;
+  if (doubtful) found->second.doubtful |= bit;
+  if (is_old) return JudgeRefusal(key);
+  members_[m].next_refused |= !members_[m].next_barrier.empty();
   found->second.refused |= bit;
   if (found->second.restores) {
     refused_ |= bit;
@@ -145,8 +149,9 @@ const StoredState* ReplicatedMap::State::ChooseState(const Refusal& refusal) con
 }
 
 // If all members that count have the same value, only others get it again: members that are filled
-// and have another value, and lazy ones. Otherwise all members get one of the values again, under
-// one new stamp. A member that never had the key gets no delete.
+// and have another value, and lazy ones. Otherwise, or if a member may still take what it refused,
+// all members get one of the values again, under one new stamp. A member that never had the key
+// gets no delete, unless it may still take a value.
 void ReplicatedMap::State::PutBack(Refusals::iterator found) {
   const std::string key = found->first;
   const Refusal& refusal = found->second;
@@ -161,11 +166,14 @@ void ReplicatedMap::State::PutBack(Refusals::iterator found) {
   }
   const bool differ = (other & set_.required()) != 0;
   const MemberMask uncounted = set_.writers() & ~set_.required() & ~same;
-  const MemberMask leaving = differ ? refusal.refused : uncounted;
-  MemberMask members = differ ? set_.writers() : uncounted;
-  if (chosen != nullptr && !chosen->found) members &= ~empty;
+  const MemberMask leaving = differ ? refusal.refused : uncounted | refusal.doubtful;
+  MemberMask members = differ || refusal.doubtful != 0 ? set_.writers() : uncounted;
+  if (chosen != nullptr && !chosen->found) members &= ~empty | refusal.doubtful;
   if (chosen != nullptr && members != 0) {
-    Refusal restoring{.serial = ++last_id_, .older = *chosen, .restores = true};
+    Refusal restoring{.serial = ++last_id_,
+                      .doubtful = refusal.doubtful,
+                      .older = *chosen,
+                      .restores = true};
     if (const auto stamp = Change(key, ValueOf(*restoring.older), members)) {
       restoring.restored = *stamp;
       refusals_[key] = std::move(restoring);
@@ -185,7 +193,7 @@ void ReplicatedMap::State::OverrideRefusal(KeyView key) {
   const auto found = refusals_.find(key);
   if (found == refusals_.end()) return;
   Refusal& refusal = found->second;
-  if (!refusal.older) return EndRefusal(found, 0);
+  if (!refusal.older && refusal.doubtful == 0) return EndRefusal(found, 0);
   refusal.serial = ++last_id_;
   refusal.refused = refusal.awaited = refusal.unread = 0;
   refusal.read.clear();

@@ -148,6 +148,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     MemberMask refused = 0;    // members that refused the present change
     MemberMask awaited = 0;    // members that will report the end of their write
     MemberMask unread = 0;     // members whose states are being read
+    MemberMask doubtful = 0;   // members that may still take what they refused
     std::vector<std::pair<MemberIndex, StoredState>> read{};
     std::optional<StoredState> older{};  // what was put back, under this stamp. Some members may
     Stamp restored{};                    // not have taken it
@@ -188,7 +189,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     const auto found = refusals_.find(key);
     return found != refusals_.end() && found->second.refused != 0 && !found->second.restores;
   }
-  void OnRefused(MemberIndex m, KeyView key);
+  void OnRefused(MemberIndex m, KeyView key, bool doubtful);
   void JudgeRefusal(KeyView key);
   void AwaitWrites(const std::string& key, Refusal& refusal, MemberMask members);
   void OnAwaited(MemberIndex m, const std::string& key, std::uint64_t serial, ErrorCode ec);

@@ -219,6 +219,36 @@ void CheckAllHave(ReplicaWorld& world, const std::string& key, const std::string
   }
 }
 
+TEST_CASE("an attempt that got no answer cannot bring a refused value back", "[replicated]") {
+  ReplicaWorld world(2);
+  world.want = {"store-0", "store-1"};
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.strong = true;
+  options.engine.lane.attempt_timeout = std::chrono::milliseconds(5);
+  ReplicatedMap& map = world.OpenSettled(options);
+  CHECK_FALSE(world.Put(map, "k", "1"));
+  const Epoch epoch = world.StatesOf(0).at("k").stamp.epoch;
+  for (const MemberIndex m : {0, 1}) world.stores[m]->HoldWrites();
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "2", answer);
+  const Version version = map.Stats().version;
+  Pass(world, std::chrono::milliseconds(50));  // some attempts time out
+  std::optional<ErrorCode> newer;
+  const bool is_replaced = GENERATE(false, true);
+  if (is_replaced) world.Begin(map, "k", "3", newer);
+  world.refuse = [&](MemberIndex, KeyView key) {
+    return key == "k" && !(is_replaced ? newer : answer);
+  };
+  for (const MemberIndex m : {0, 1}) world.stores[m]->Open();
+  world.RunUntil([&] { return answer && (newer || !is_replaced); });
+  CHECK(*answer == Errc::kUnknown);
+  CHECK(world.Get(map, "k") == "1");
+  // The first attempt is carried out after all.
+  const WriteBatch late{.epoch = epoch, .items = {{.key = "k", .value = "2", .version = version}}};
+  world.stores[0]->underneath().Write(late, [](const WriteResult&) {});
+  CHECK(world.StatesOf(0).at("k").value == "1");
+}
+
 TEST_CASE("a change that all members refuse drops none of them", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Patient();
@@ -274,7 +304,9 @@ TEST_CASE("a member that refused what is being undone anyway stays", "[replicate
     return true;
   };
   world.stores[1]->HoldWrites();
-  CHECK(world.Put(map, "k", "2") == Errc::kDeadline);
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "2", answer);
+  world.RunUntil([&] { return refused[0] > 0; });
   Pass(world, std::chrono::milliseconds(50));  // the older state waits at member 0, or is not sent
   world.stores[1]->Open();
   Pass(world, std::chrono::milliseconds(50));

@@ -329,7 +329,7 @@ stout_mutant(doubtful_change_refused src/core/lane.cc
   NEW [[entry.doubtful = 0;]])
 
 stout_mutant(refused_key_untold src/core/lane.cc
-  OLD [[    effects_.refused.push_back({id_, entry.key, errc});]]
+  OLD [[    effects_.refused.push_back({id_, entry.key, errc, entry.doubtful != 0});]]
   NEW [[]])
 
 stout_mutant(poison_bars_the_queue src/core/lane.cc

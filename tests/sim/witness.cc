@@ -244,8 +244,9 @@ void Witness::Finish(LaneId id, Attempt attempt, const WriteResult& result) {
   for (std::size_t i = 0; i < count; ++i) {
     const Item& item = attempt.items[i];
     if (IsSettled(fates[i])) {
+      const bool doubtful = keys_[item.key].doubtful != 0;
       EndWrite(item.key, fates[i]);
-      if (fates[i] != Errc::kOk) refused_.push_back({id, NameOf(item.key), fates[i]});
+      if (fates[i] != Errc::kOk) refused_.push_back({id, NameOf(item.key), fates[i], doubtful});
       continue;
     }
     if (fates[i] == Errc::kUnknown) keys_[item.key].doubtful = keys_[item.key].sending;

@@ -383,7 +383,8 @@ void Witness::JudgeRefused(const KeyRefused& refused) {
   const Errc expected = change.unserialisable                    ? Errc::kNotSerialized
                         : bytes > lane_options().max_batch_bytes ? Errc::kTooLarge
                                                                  : Errc::kOk;
-  if (!polling_ || !key.unsent || key.sending != 0 || refused.errc != expected) {
+  if (!polling_ || !key.unsent || key.sending != 0 || refused.errc != expected ||
+      refused.doubtful != (key.doubtful != 0)) {
     return Fail("{} was refused ('{}') for no reason", refused.key, Describe(refused.errc));
   }
   key.sending = key.newest;

@@ -49,7 +49,8 @@ struct Application {
   UniqueFunction<Serialized(KeyView key, std::string& value)> serialize{};
   /// Runs when the store will never take this state of this key. Restore the durable state, unless
   /// IsDirty() is true: then a newer change waits and may still succeed. It runs before the replies
-  /// that fail because of this key. May be empty.
+  /// that fail because of this key. The code is kUnknown if an earlier attempt got no answer: the
+  /// store may have the state, or may still get it. May be empty.
   RefusedHandler on_refused{};
   /// Runs when another server owns the keys of a lane. Drop all state of the lane. May be empty.
   UniqueFunction<void(LaneId)> on_fenced{};

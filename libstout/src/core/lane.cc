@@ -252,7 +252,7 @@ void Lane::EndWrite(Slot slot, Errc errc, TimePoint now) {
     ++stats_.writes_done;
   } else {
     ++stats_.writes_refused;
-    effects_.refused.push_back({id_, entry.key, errc});
+    effects_.refused.push_back({id_, entry.key, errc, entry.doubtful != 0});
   }
   if (errc != Errc::kOk && entry.doubtful != 0) {
     replies_.Settle(entry.waits, entry.doubtful, Errc::kUnknown, now);

@@ -34,6 +34,7 @@ struct KeyRefused {
   LaneId lane;
   std::string key;
   Errc errc;
+  bool doubtful = false;  ///< an earlier attempt got no answer: the store may have the state
 
   bool operator==(const KeyRefused&) const = default;
 };
