@@ -1,6 +1,7 @@
 // The requests of a ReplicatedMap's users.
 #include <algorithm>
 #include <boost/asio/dispatch.hpp>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -81,29 +82,39 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
     return Later(std::move(handler), Errc::kPushedBack, {});
   }
   if (refused) {
-    ++waiting_gets_;
     refusals_.find(key)->second.gets.push_back({options, std::move(handler)});
+    ++waiting_gets_;
     return;
   }
-  const auto [found, is_first] = fetch_of_.try_emplace(std::string(key), last_id_ + 1);
-  Reading& reading = reading_[found->second];
-  reading.gets.push_back(std::move(handler));
-  ++waiting_gets_;
   const FetchOptions asked = values_.ForStore(options);
+  const auto [found, is_first] = fetch_of_.try_emplace(std::string(key), last_id_ + 1);
   if (!is_first) {
+    Reading& reading = reading_.at(found->second);
+    Hasten(reading, asked);
+    reading.gets.push_back(std::move(handler));
     reading.options.ahead |= options.ahead;
-    return Hasten(reading, asked);
+    ++waiting_gets_;
+    return;
   }
-  reading.key = key;
-  reading.options = asked;
-  reads_.Read(key, ++last_id_);
-  SchedulePump();
+  const FetchId id = ++last_id_;
+  try {
+    Reading& reading = reading_[id];
+    reading.key = key;
+    reading.options = asked;
+    reading.gets.push_back(std::move(handler));
+    SchedulePump();
+    reads_.Read(key, id);
+  } catch (const std::bad_alloc&) {
+    reading_.erase(id);
+    fetch_of_.erase(found);
+    throw;
+  }
+  ++waiting_gets_;
 }
 
 // Asks the members again without yielding, if the read so far serves only requests that yield.
 void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options) {
   if (!reading.options.yields || options.yields) return;
-  reading.options.yields = false;
   ForEachMember(reading.asked, [&](MemberIndex m) {
     if (!members_[m].interposer) return;
     interposer(m).Fetch(reading.key, options,
@@ -111,6 +122,7 @@ void ReplicatedMap::State::Hasten(Reading& reading, const FetchOptions& options)
                           if (const auto self = weak.lock()) self->SchedulePump();
                         });
   });
+  reading.options.yields = false;
 }
 
 void ReplicatedMap::State::OnRead(reads::Done& done) {
@@ -169,9 +181,7 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
   }
   Need need = level.write ? set_.NeedOfWrite() : set_.NeedOfRead();
   if (level.members) need = set_.NeedAt(*level.members, level.write);
-  const auto asked = Ask(std::move(reply), need, SaturatingAdd(Now(), engine_.reply_deadline));
-  const ReplyId id = asked.first;
-  ForEachMember(asked.second, [&](MemberIndex m) {
+  const auto ask_member = [&](ReplyId id, MemberIndex m) {
     Interposer& member = interposer(m);
     const auto is_dirty = [&](KeyView key) { return member.IsDirty(key); };
     if (std::any_of(keys.begin(), keys.end(), is_dirty)) {
@@ -179,7 +189,9 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
     } else {
       set_.OnReply(id, m, Errc::kOk);
     }
-  });
+  };
+  const ReplyId id = Ask(asked_, {std::move(reply), SaturatingAdd(Now(), engine_.reply_deadline)},
+                         need, ask_member);
   return [weak = weak_from_this(), id] {
     const auto self = weak.lock();
     if (!self) return;
@@ -188,15 +200,6 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
       (void)self->set_.Withdraw(id);
     });
   };
-}
-
-// Returns the id of the answer, and the members to ask.
-std::pair<ReplyId, MemberMask> ReplicatedMap::State::Ask(Reply reply, const Need& need,
-                                                         TimePoint deadline) {
-  const ReplyId id = ++last_id_;
-  asked_.emplace_hint(asked_.end(), id, Asked{std::move(reply), deadline});
-  SchedulePump();
-  return {id, set_.Ask(id, need)};
 }
 
 // Returns the reply that a member's interposer runs. set_ knows the members that it asked, so it
@@ -214,11 +217,9 @@ void ReplicatedMap::State::Count(std::uint32_t members, Duration timeout, CountH
   RequireStrand();
   if (!serving() || counting_.size() >= engine_.max_replies)
     return Later(std::move(handler), serving() ? Errc::kPushedBack : NotServing(), 0);
-  const ReplyId id = ++last_id_;
-  counting_.emplace(id, Counting{std::move(handler), SaturatingAdd(Now(), timeout)});
-  SchedulePump();
-  const Need need{.members = std::max<std::uint32_t>(members, 1), .counts = true};
-  ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { AwaitBarrier(m, id); });
+  (void)Ask(counting_, {std::move(handler), SaturatingAdd(Now(), timeout)},
+            {.members = std::max<std::uint32_t>(members, 1), .counts = true},
+            [this](ReplyId id, MemberIndex m) { AwaitBarrier(m, id); });
 }
 
 // A member has one barrier at a time, and those that come meanwhile share the next one. A barrier
@@ -231,9 +232,8 @@ void ReplicatedMap::State::AwaitBarrier(MemberIndex m, ReplyId id) {
 
 void ReplicatedMap::State::StartBarrier(MemberIndex m) {
   Member& member = members_[m];
-  member.barrier = std::exchange(member.next_barrier, {});
-  const bool refused = std::exchange(member.next_refused, false);
-  if (member.barrier.empty()) return;
+  if (member.next_barrier.empty()) return;
+  const bool refused = member.next_refused;
   interposer(m).Barrier(
       [weak = weak_from_this(), m, refused, opened = member.opened](ErrorCode ec) {
         const auto self = weak.lock();
@@ -245,6 +245,9 @@ void ReplicatedMap::State::StartBarrier(MemberIndex m) {
         self->StartBarrier(m);
         self->SchedulePump();
       });
+  // Only now: if there was no memory, the next call tries again.
+  member.barrier = std::exchange(member.next_barrier, {});
+  member.next_refused = false;
 }
 
 Mark ReplicatedMap::State::RefreshMark() {
@@ -263,29 +266,29 @@ void ReplicatedMap::State::Flush(Reply done) {
   if (!merges && !serving()) return Later(std::move(done), NotServing());
   // A state that one member has refused does not end the flush before the other members are done.
   const auto refused = std::make_shared<ErrorCode>();
-  const auto asked =
-      Ask([done = std::move(done), refused](ErrorCode ec) mutable { done(ec ? ec : *refused); },
-          {.members = 0}, kNever);
-  ForEachMember(asked.second, [&](MemberIndex m) {
-    interposer(m).Flush([refused, reply = ReplyOf(asked.first, m)](ErrorCode ec) mutable {
+  Reply reply = [done = std::move(done), refused](ErrorCode ec) mutable {
+    done(ec ? ec : *refused);
+  };
+  (void)Ask(asked_, {std::move(reply), kNever}, {.members = 0}, [&](ReplyId id, MemberIndex m) {
+    interposer(m).Flush([refused, of_member = ReplyOf(id, m)](ErrorCode ec) mutable {
       if (IsOnlyRefused(ec)) *refused = std::exchange(ec, {});
-      reply(ec);
+      of_member(ec);
     });
   });
 }
 
 void ReplicatedMap::State::Drain(Reply done) {
   RequireStrand();
-  draining_ = true;
   Flush([done = std::move(done)](ErrorCode ec) mutable {
     done(IsOnlyRefused(ec) ? ErrorCode() : ec);
   });
+  draining_ = true;
 }
 
 void ReplicatedMap::State::Later(Reply reply, ErrorCode ec) {
   if (forgotten_) return;
+  SchedulePump();  // first: if there is no memory for it, nothing is kept
   due_.push_back({std::move(reply), ec});
-  SchedulePump();
 }
 
 void ReplicatedMap::State::Later(GetHandler handler, ErrorCode ec, Entry entry) {

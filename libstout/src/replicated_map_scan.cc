@@ -37,9 +37,9 @@ void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler)
     }
     self->ScanMember(m, request, std::move(handler));
   };
-  const auto asked = Ask(std::move(ready), {.members = 0, .only = MaskOf(m)},
-                         SaturatingAdd(Now(), engine_.reply_deadline));
-  AwaitBarrier(m, asked.first);
+  (void)Ask(asked_, {std::move(ready), SaturatingAdd(Now(), engine_.reply_deadline)},
+            {.members = 0, .only = MaskOf(m)},
+            [this](ReplyId id, MemberIndex each) { AwaitBarrier(each, id); });
 }
 
 // The member has the changes before the barrier, also if it leaves while it is read.

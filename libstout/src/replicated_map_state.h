@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
@@ -178,8 +179,11 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   Result<Stamp> Change(KeyView key, std::shared_ptr<const std::string> value,
                        MemberMask members = 0);
   std::shared_ptr<const std::string> ValueOf(StoredState state);
-  std::pair<internal::ReplyId, MemberMask> Ask(Reply reply, const internal::Need& need,
-                                               TimePoint deadline);
+  /// Keeps an answer in `kept`, which is asked_ or counting_, until set_ gives it back. Calls
+  /// `ask_member(id, member)` for each member to ask. Returns the id of the answer.
+  template <typename Answer, typename AskMember>
+  internal::ReplyId Ask(std::map<internal::ReplyId, Answer>& kept, Answer answer,
+                        const internal::Need& need, const AskMember& ask_member);
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
@@ -292,6 +296,23 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   std::vector<internal::Due> due_;
   std::optional<internal::ContextWatch> watch_;
 };
+
+template <typename Answer, typename AskMember>
+internal::ReplyId ReplicatedMap::State::Ask(std::map<internal::ReplyId, Answer>& kept,
+                                            Answer answer, const internal::Need& need,
+                                            const AskMember& ask_member) {
+  SchedulePump();
+  const internal::ReplyId id = ++last_id_;
+  const auto added = kept.emplace_hint(kept.end(), id, std::move(answer));
+  try {
+    ForEachMember(set_.Ask(id, need), [&](MemberIndex m) { ask_member(id, m); });
+  } catch (const std::bad_alloc&) {
+    (void)set_.Withdraw(id);  // answers of members that were asked count for nothing
+    kept.erase(added);
+    throw;
+  }
+  return id;
+}
 
 /// Returns the code of an error that a store reports.
 inline Errc ErrcOf(const ErrorCode& ec) {

@@ -74,6 +74,7 @@ ValueCache::Node& ValueCache::Add(KeyView key, std::uint32_t hash) {
     node->slot = holes_.back();
     holes_.pop_back();
   }
+  admission_.Charge(node->tenant, 0);  // Set needs no memory after this
   index_.Insert(hash, node->slot);
   return *(nodes_[node->slot] = std::move(node));
 }

@@ -57,21 +57,22 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
     if (waiting && waiting_gets >= max_waiting_gets) {
       return Fail(interposer.get_executor(), handler, Errc::kPushedBack);
     }
-    const bool joins = waiting != nullptr;
-    if (!joins) read = waiting = std::make_shared<Waiting>();
-    waiting->emplace_back(options, std::move(handler));
-    waiting->front().first.ahead |= options.ahead;
-    ++waiting_gets;
     const FetchOptions asked = values.ForStore(options);
-    bool& yields = waiting->front().first.yields;
-    if (joins) {
+    if (waiting) {
       // The read must not yield any more, because this Get does not yield.
+      const bool yields = waiting->front().first.yields;
       if (yields && !asked.yields)
         interposer.Fetch(key, asked, [](ErrorCode, const StoredState&) {});
-      yields = yields && asked.yields;
+      waiting->emplace_back(options, std::move(handler));
+      FetchOptions& first = waiting->front().first;
+      first.ahead |= options.ahead;
+      first.yields = yields && asked.yields;
+      ++waiting_gets;
       return;
     }
-    yields = asked.yields;
+    read = waiting = std::make_shared<Waiting>();
+    waiting->emplace_back(options, std::move(handler));
+    waiting->front().first.yields = asked.yields;
     interposer.Fetch(
         key, asked,
         [weak = weak_from_this(), executor = interposer.get_executor(), key = std::string(key),
@@ -88,6 +89,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
           }
           waiting->front().second(ec, std::move(entry));
         });
+    ++waiting_gets;  // only now: if there was no memory, nothing waits
   }
 
   static void Fail(const Executor& executor, GetHandler& handler, ErrorCode ec) {

@@ -1,14 +1,22 @@
 // Calls that take no memory in the steady state. It counts every operator new of the program
 // meanwhile.
 
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "stout/adapters/memory_store.h"
 #include "stout/interposer.h"
+#include "stout/write_back_map.h"
+#include "tests/shell/replica_world.h"
 #include "tests/shell/world.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
@@ -172,6 +180,137 @@ TEST_CASE("a call that throws bad_alloc changes nothing", "[allocation][memory]"
   SECTION("fetches") {
     FailEachAllocation([](Interposer& interposer, const std::string& key, auto answered) {
       interposer.Fetch(key, [answered](ErrorCode ec, const StoredState&) { answered(ec); });
+    });
+  }
+}
+
+constexpr std::size_t kFewKeys = 10;
+
+template <typename Options>
+Options Tight() {
+  Options options;
+  options.engine = Patient();
+  options.engine.lane.max_pending_reads = 2 * kFewKeys;
+  return options;
+}
+
+// A map over a store that has all keys, each with itself as value.
+struct OneStore {
+  OneStore() {
+    Open();
+    for (const std::string& key : Keys(kFewKeys)) On([&] { REQUIRE(map->Put(key, key)); });
+    Open();  // it has nothing in memory
+  }
+  void Open() {
+    map =
+        std::make_unique<WriteBackMap>(context.get_executor(), store, Tight<WriteBackMapOptions>());
+    map->interposer().OpenWithEpoch(++epoch);
+  }
+  template <typename Call>
+  void On(Call call) {
+    boost::asio::post(map->get_executor(), std::move(call));
+    context.restart();
+    context.poll();
+  }
+
+  boost::asio::io_context context{1};
+  MemoryStore store{context.get_executor()};
+  Epoch epoch = 0;
+  std::unique_ptr<WriteBackMap> map;
+};
+
+// As OneStore, over three stores.
+struct ThreeStores {
+  ThreeStores() {
+    ReplicatedMapOptions options = Tight<ReplicatedMapOptions>();
+    options.member_timeout = std::chrono::hours(1);
+    map = &world.Open(options);
+    for (const std::string& key : Keys(kFewKeys)) REQUIRE_FALSE(world.Put(*map, key, key));
+    map = &world.Open(options);
+  }
+  template <typename Call>
+  void On(Call call) {
+    boost::asio::post(map->get_executor(), std::move(call));
+    world.Turn();
+  }
+
+  ReplicaWorld world;
+  ReplicatedMap* map = nullptr;
+};
+
+// As FailEachAllocation, for a map. `use(map, key, answered)` reports whether the answer is right.
+template <typename Stores, typename Use>
+void FailEachAllocationOf(const Use& use) {
+  const std::vector<std::string> keys = Keys(kFewKeys);
+  std::size_t failing = 1;
+  for (bool failed = true; failed; ++failing) {
+    CAPTURE(failing);
+    Stores stores;
+    std::size_t taken = 0;
+    std::size_t answered = 0;
+    std::size_t wrong = 0;
+    const auto use_all = [&] {
+      for (const std::string& key : keys) {
+        try {
+          use(*stores.map, key, [&](bool right) { ++(right ? answered : wrong); });
+          ++taken;
+        } catch (const std::bad_alloc&) {
+        }
+      }
+    };
+    stores.On([&] { failed = test::RunWithFailure(failing, use_all); });
+    REQUIRE(answered == taken);
+    REQUIRE(wrong == 0);
+    REQUIRE(taken + failed == keys.size());
+    stores.On(use_all);
+    REQUIRE(answered == taken);
+    REQUIRE(wrong == 0);
+    // There is room for as many Gets as before.
+    std::size_t got = 0;
+    stores.On([&] {
+      for (std::size_t i = 0; i < 2 * kFewKeys; ++i) {
+        stores.map->Get("absent" + std::to_string(i / 2),
+                        [&](ErrorCode ec, const KeyMap::Entry&) { got += ec ? 0 : 1; });
+      }
+    });
+    REQUIRE(got == 2 * kFewKeys);
+  }
+  CHECK(failing > 5);
+}
+
+TEMPLATE_TEST_CASE("a call of a map that throws bad_alloc changes nothing", "[allocation][memory]",
+                   OneStore, ThreeStores) {
+  SECTION("reads") {
+    FailEachAllocationOf<TestType>([](KeyMap& map, const std::string& key, auto answered) {
+      map.Get(key, [key, answered](ErrorCode ec, const KeyMap::Entry& entry) {
+        answered(!ec && entry.value && *entry.value == key);
+      });
+    });
+  }
+  SECTION("reads that join one that yields") {
+    FailEachAllocationOf<TestType>([](KeyMap& map, const std::string& key, auto answered) {
+      map.Get(key, {.yields = true}, [](ErrorCode, const KeyMap::Entry&) {});
+      map.Get(key, [key, answered](ErrorCode ec, const KeyMap::Entry& entry) {
+        answered(!ec && entry.value && *entry.value == key);
+      });
+    });
+  }
+  SECTION("changes and replies") {
+    FailEachAllocationOf<TestType>([](KeyMap& map, const std::string& key, auto answered) {
+      (void)map.Put(key, key);
+      const KeyView view = key;
+      map.SafeReply({&view, 1}, [answered](ErrorCode ec) { answered(!ec); });
+    });
+  }
+  SECTION("flushes") {
+    FailEachAllocationOf<TestType>([](KeyMap& map, const std::string&, auto answered) {
+      map.Flush([answered](ErrorCode ec) { answered(!ec); });
+    });
+  }
+  SECTION("counts") {
+    FailEachAllocationOf<TestType>([](KeyMap& map, const std::string&, auto answered) {
+      map.Count(1, std::chrono::hours(1),
+                [answered](ErrorCode ec, std::uint32_t members) { answered(!ec && members >= 1); });
     });
   }
 }

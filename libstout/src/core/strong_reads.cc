@@ -1,15 +1,22 @@
 #include "stout/core/strong_reads.h"
 
+#include <new>
 #include <utility>
 
 namespace stout::internal {
 
 void StrongReads::Read(KeyView key, FetchId id) {
-  auto found = entries_.find(key);
-  const bool joins = found != entries_.end();
-  if (!joins) found = entries_.try_emplace(std::string(key)).first;
-  found->second.ids.push_back(id);
-  if (!joins) Send(found);
+  const auto joined = entries_.find(key);
+  if (joined != entries_.end()) return joined->second.ids.push_back(id);
+  const auto found = entries_.try_emplace(std::string(key)).first;
+  try {
+    found->second.ids.push_back(id);
+    Send(found);
+  } catch (const std::bad_alloc&) {
+    tokens_.erase(found->second.token);
+    entries_.erase(found);
+    throw;
+  }
 }
 
 void StrongReads::Send(Entries::iterator found) {

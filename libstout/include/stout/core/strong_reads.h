@@ -74,7 +74,8 @@ struct Effects {
 /// get it either. After any other error the read fails, because the member may have the newest
 /// state.
 ///
-/// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
+/// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail. A Read that
+/// throws std::bad_alloc has done nothing.
 class StrongReads {
  public:
   /// `set` must outlive this object.
