@@ -20,9 +20,6 @@ constexpr Duration kClockStep = std::chrono::milliseconds(1);
 Errc OutcomeOf(const range::Fenced& fenced) { return fenced.errc; }
 Errc OutcomeOf(const ReadResult& result) { return result.errc; }
 Errc OutcomeOf(const ScanResult& result) { return result.errc; }
-Errc OutcomeOf(const WriteResult& result) {
-  return result.batch != Errc::kOk || result.items.empty() ? result.batch : result.items[0].errc;
-}
 
 }  // namespace
 
@@ -230,11 +227,9 @@ void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> re
   const WriteBatch& sent = *batch;
   StoreOf(m).Write(sent,
                    [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
-                    answer = std::move(answer)](WriteResult result) mutable {
-                     if (result.batch == Errc::kOk && !result.items.empty())
-                       result.batch = result.items[0].errc;
-                     if (result.batch != Errc::kOk)
-                       return answer({.errc = result.batch, .states = {}});
+                    answer = std::move(answer)](const WriteResult& result) mutable {
+                     const Errc errc = OutcomeOf(result);
+                     if (errc != Errc::kOk) return answer({.errc = errc, .states = {}});
                      auto self = weak.lock();
                      if (!self) return;
                      const Executor strand = self->strand_;

@@ -151,11 +151,7 @@ void RangeKeeper::OnScanned(range::Attempt attempt, const ScanResult& result, Ti
 }
 
 void RangeKeeper::OnCopied(range::Attempt attempt, const WriteResult& result, TimePoint now) {
-  Errc errc = result.batch;
-  for (const ItemError& item : result.items) {
-    if (errc == Errc::kOk || item.errc == Errc::kFenced) errc = item.errc;
-  }
-  if (walk_) walk_->OnCopied(attempt, errc, now);
+  if (walk_) walk_->OnCopied(attempt, OutcomeOf(result), now);
   Advance(now);
 }
 

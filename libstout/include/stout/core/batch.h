@@ -100,6 +100,16 @@ struct WriteResult {
   bool operator==(const WriteResult&) const = default;
 };
 
+/// Returns the outcome of the whole batch: kOk only if it is that of each item. If an item was
+/// fenced, the owner of the batch is a former one, so that counts most.
+[[nodiscard]] inline Errc OutcomeOf(const WriteResult& result) {
+  Errc errc = result.batch;
+  for (const ItemError& item : result.items) {
+    if (errc == Errc::kOk || item.errc == Errc::kFenced) errc = item.errc;
+  }
+  return errc;
+}
+
 /// The state of one key in a store.
 struct StoredState {
   bool found = false;
