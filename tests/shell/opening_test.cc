@@ -84,7 +84,7 @@ TEST_CASE("bad options are reported, not guessed", "[interposer][open]") {
 TEST_CASE("an owner shuts out the former one before it opens, and names its scope in each write",
           "[interposer][open]") {
   World world;
-  world.On([&] { world.interposer->OpenOwned("range/7", 12, world.Logged("open")); });
+  world.On([&] { world.interposer->AsyncOpenOwned("range/7", 12, world.Logged("open")); });
   CHECK(world.log.empty());
   REQUIRE(world.store.fences.size() == 1);
   CHECK(world.store.fences.front().scope == "range/7");

@@ -100,40 +100,12 @@ class LeaseService {
   /// as this service.
   [[nodiscard]] virtual Registry* registry() { return nullptr; }
 
-  /// The calls above with an Asio completion token, whose handler runs on its own executor.
+  /// Join with an Asio completion token, whose handler runs on its own executor.
   template <typename Token>
   auto AsyncJoin(LeaseMember member, Token&& token) {
     return Initiate<void(ErrorCode, SessionId)>(
         [this, member = std::move(member)](JoinHandler handler) {
           Join(member, std::move(handler));
-        },
-        std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncKeepAlive(SessionId session, Token&& token) {
-    return Initiate<void(ErrorCode)>(
-        [this, session](Handler handler) { KeepAlive(session, std::move(handler)); },
-        std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncLeave(SessionId session, Token&& token) {
-    return Initiate<void(ErrorCode)>(
-        [this, session](Handler handler) { Leave(session, std::move(handler)); },
-        std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncAcquire(SessionId session, RangeId range, Token&& token) {
-    return Initiate<void(ErrorCode, std::optional<Epoch>)>(
-        [this, session, range](AcquireHandler handler) {
-          Acquire(session, range, std::move(handler));
-        },
-        std::forward<Token>(token));
-  }
-  template <typename Token>
-  auto AsyncRelease(SessionId session, RangeId range, Epoch epoch, Token&& token) {
-    return Initiate<void(ErrorCode)>(
-        [this, session, range, epoch](Handler handler) {
-          Release(session, range, epoch, std::move(handler));
         },
         std::forward<Token>(token));
   }
