@@ -123,6 +123,23 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a slot that is being moved is foll
   CHECK(&cluster_.MasterOf("{t}a") == &move.to());
 }
 
+TEST_CASE_METHOD(ClusterTest, "redis cluster: a store that is lost ends its connections") {
+  const RedisServer& master = cluster_.MasterOf("{t}a");
+  const auto clients = [&master] {
+    const std::string list = master.Execute({"CLIENT", "LIST", "TYPE", "normal"});
+    return std::count(list.begin(), list.end(), '\n');
+  };
+  const auto before = clients();
+  const auto store = Open("detect_loss=true");
+  CHECK_FALSE(ReadOne(*store, "{t}a").found);
+  CHECK(clients() > before);
+  SlotMigration move(cluster_, "{t}a");
+  move.Begin();
+  move.End();
+  CHECK(ReadNow(*store, {"{t}a"}).errc == Errc::kLost);
+  CHECK(Eventually([&] { return clients() <= before; }));
+}
+
 TEST_CASE_METHOD(ClusterTest,
                  "redis cluster: a fence goes with its slot, and is set while it moves") {
   const auto store = Open();

@@ -83,8 +83,10 @@ void Topology::Doubt() {
   refresh_.cancel();
 }
 
+// A store that is lost stays so. It may be kept for long, so it ends its connections.
 asio::awaitable<void> Topology::KeepMap() {
   while (!closed_) {
+    if (watch_ != nullptr && watch_->lost()) co_return Close();
     refresh_.expires_after(kRefreshEvery);
     if (!doubted_) co_await refresh_.async_wait(kNoThrow);
     doubted_ = false;
