@@ -10,6 +10,7 @@
 
 #include "blowfish/server/batch.h"
 #include "blowfish/server/dispatcher.h"
+#include "blowfish/server/gather.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/shard_runner.h"
 #include "resp/server/scan_cursors.h"
@@ -72,6 +73,11 @@ class ShardClient {
     return batch_.parts[0].replies.substr(at.reply_begin, at.reply_end - at.reply_begin);
   }
   [[nodiscard]] std::string_view Error(std::size_t i) const { return At(i).error; }
+  // Returns the error that answers the first command.
+  [[nodiscard]] std::string FirstError() {
+    std::string out;
+    return Gather(batch_, batch_.requests.front(), cursors_, out).Error();
+  }
 
  private:
   OpenedShard& opened_;

@@ -114,6 +114,37 @@ TEST_CASE("plain writes to a full disk are answered, and the shard shows the rea
   CHECK(Count(client, "") == 100);
 }
 
+TEST_CASE("a delete that meets a full disk after its first part tells that a part was written") {
+  OpenedShard opened{Schema()};
+  opened.options.max_waiting_bytes = 1'500'000;  // one part of a DEL
+  opened.options.compaction = {};
+  opened.Open();
+  CommandWords mset = {"MSET"};
+  CommandWords del = {"DEL"};
+  for (int i = 0; i < 1000; ++i) {
+    del.push_back(std::string(4000, 'k') + std::to_string(i));
+    mset.insert(mset.end(), {del.back(), "v"});
+  }
+  ShardClient client(opened);
+  client.Do({mset});
+  ShardRunner runner = MakeRunner(opened);
+  const bool flush = GENERATE(false, true);
+  client.Make({flush ? CommandWords{"FLUSHALL"} : del});
+  client.Add(runner);
+  runner.Run();
+  while (opened.shard().size() == 1000) {
+    if (!runner.wants_turn()) opened.Wait();
+    opened.shard().Poll();
+    if (opened.shard().size() == 1000) runner.Run();
+  }
+  const FileSizeLimit full(0);
+  runner.Run();
+  client.Finish(runner);
+  CHECK(opened.shard().size() > 0);
+  CHECK(opened.shard().size() < 1000);
+  CHECK(client.FirstError().starts_with("MISCONF Only a part was written, because"));
+}
+
 TEST_CASE("who waits for a key is not overtaken by those who write it all the time") {
   const auto command =
       GENERATE(CommandWords{"DEL", "key"}, CommandWords{"SETNX", "key", "new"},

@@ -108,6 +108,7 @@ struct Subrequest {
   WriteResult written;
   /// @}
   std::string_view error;  ///< not empty: the reply, independent of the rest; of static life
+  bool changed = false;    ///< A plain write of it is durable, even if there is an error.
 
   /// Not `keys = {}`, which keeps the memory.
   void FreeKeys() { keys = std::vector<std::string>(); }

@@ -5,6 +5,7 @@
 
 #include "blowfish/server/service.h"
 #include "blowfish/server/shard_command.h"
+#include "blowfish/server/write_commands.h"
 
 namespace stout::blowfish {
 namespace {
@@ -19,14 +20,24 @@ void ReplyTo(Batch& batch, const Request& request, Service& service, resp::Sessi
     return command.run({command, request.arguments, service, session, reply});
   if (request.row == nullptr) return reply.Error("ERR not a command of its own; see COMMAND DOCS");
   Gather gather(batch, request, service.cursors, out);
-  for (const Batch::Place place : gather.places) {
-    const std::string_view error = gather.At(place).error;
-    if (!error.empty()) return reply.Error(error);
-  }
+  if (const std::string error = gather.Error(); !error.empty()) return reply.Error(error);
   request.row->gather(gather);
 }
 
 }  // namespace
+
+std::string Gather::Error() const {
+  const std::string_view unknown = WriteError(Errc::kUnknown);
+  std::string_view error;
+  bool changed = false;
+  for (const Batch::Place place : places) {
+    const Subrequest& subrequest = At(place);
+    changed = changed || subrequest.changed;
+    // Other errors say that nothing was written, or only a part.
+    if (error.empty() || subrequest.error == unknown) error = subrequest.error;
+  }
+  return changed && !error.empty() && error != unknown ? ErrorOfRest(error) : std::string(error);
+}
 
 void GatherReplies(Batch& batch, Service& service, resp::Session& session, std::string& out) {
   for (Request& request : batch.requests) {

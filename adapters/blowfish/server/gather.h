@@ -52,6 +52,8 @@ class Gather {
     for (const Batch::Place place : places) sum += At(place).number;
     return sum;
   }
+  /// Returns the error that is the reply; empty: there is none.
+  [[nodiscard]] std::string Error() const;
   /// Requests that wait at the shards concerned.
   [[nodiscard]] std::uint64_t Queue() const {
     std::uint64_t queue = 0;

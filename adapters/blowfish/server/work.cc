@@ -66,6 +66,7 @@ void Work::Write(std::span<const PlainChange> changes) {
       // The items of such a batch share one fate: it is whole or not at all.
       const Errc errc = result.items.empty() ? result.batch : result.items.front().errc;
       if (errc != Errc::kOk) work.subrequest.error = WriteError(errc);
+      work.subrequest.changed = work.subrequest.changed || errc == Errc::kOk;
       work.OnWritten();
     });
   });

@@ -80,8 +80,7 @@ std::string_view WriteError(Errc errc) {
   switch (errc) {
     case Errc::kTransient:
       return "MISCONF Nothing was written, because the log cannot be written at present: try "
-             "again, and see "
-             "INFO persistence for the reason";
+             "again, and see INFO persistence for the reason";
     case Errc::kUnknown:
       return "MISCONF The outcome of this write is unknown: the disk has failed";
     case Errc::kTooLarge:
@@ -91,6 +90,14 @@ std::string_view WriteError(Errc errc) {
     default:
       return "ERR the key or value cannot be kept";
   }
+}
+
+std::string ErrorOfRest(std::string_view error) {
+  constexpr std::string_view kNothing = "Nothing was";
+  std::string text(error);
+  const std::size_t at = text.find(kNothing);
+  if (at != text.npos) return text.replace(at, kNothing.size(), "Only a part was");
+  return text + "; only a part was written";
 }
 
 }  // namespace stout::blowfish

@@ -35,4 +35,7 @@ struct PlainChange {
 /// The answer to a client of redis's commands for a write that failed.
 [[nodiscard]] std::string_view WriteError(Errc errc);
 
+/// The answer for a command that has failed with this error, after a part of it was written.
+[[nodiscard]] std::string ErrorOfRest(std::string_view error);
+
 }  // namespace stout::blowfish
