@@ -488,6 +488,30 @@ TEST_CASE("what is being sorted counts twice, because the sort copies it", "[sha
   CHECK(opened.Put("small", 1, "v") == WriteResult());
 }
 
+TEST_CASE("changes that wait for the disk count towards the memory of changes", "[shard]") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction.max_unmerged_bytes = 1 << 18;
+  opened.options.compaction.merge_bytes = 1 << 30;
+  opened.Open();
+  std::vector<Errc> results;
+  const auto begin_put = [&](const std::string& key) {
+    WriteBatch batch{.epoch = 1};
+    batch.items.push_back({.key = key, .value = std::string(200'000, 'v'), .version = 1});
+    opened.shard().Write(batch,
+                         [&](const WriteResult& result) { results.push_back(result.batch); });
+  };
+  begin_put("key1");
+  begin_put("key2");
+  REQUIRE(results.empty());
+  begin_put("key3");
+  CHECK(results == std::vector{Errc::kTransient});
+  CHECK(opened.shard().WillHaveRoom(1, false));
+  opened.PollUntil([&] { return results.size() == 3; });
+  CHECK(results == std::vector{Errc::kTransient, Errc::kOk, Errc::kOk});
+  opened.Rest();
+  CHECK(opened.Put("key3", 1, "v") == WriteResult());
+}
+
 TEST_CASE("a shard without its manifest is left as it is", "[shard]") {
   OpenedShard opened{Schema()};
   REQUIRE(opened.Put("key1", 1, "value") == WriteResult());

@@ -19,6 +19,7 @@ TEST_CASE("changes and merges of all shards take as much as the budget", "[shard
   CHECK(shard.compaction.merge_bytes == 64 * kMiB);
   CHECK(shard.compaction.freeze_bytes == 16 * kMiB);
   CHECK(shard.merge_memory == 1024 * kMiB);
+  CHECK(shard.max_waiting_bytes == 64 * kMiB);
 }
 
 TEST_CASE("a shard gets some megabytes, however small the budget", "[shard_memory]") {
@@ -26,6 +27,7 @@ TEST_CASE("a shard gets some megabytes, however small the budget", "[shard_memor
   CHECK(shard.compaction.merge_bytes == 2 * kMiB);
   CHECK(shard.compaction.freeze_bytes == kMiB);
   CHECK(shard.compaction.max_unmerged_bytes == 16 * kMiB);
+  CHECK(shard.max_waiting_bytes == 8 * kMiB);
 }
 
 TEST_CASE("bounds that were given have the room that they need", "[shard_memory]") {

@@ -28,6 +28,8 @@ void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& sh
                                                     : std::max(compaction.merge_bytes / 4, kMiB);
   compaction.max_unmerged_bytes =
       std::max({unmerged, 4 * compaction.freeze_bytes, kUnmergedOfMerge * compaction.merge_bytes});
+  shard.max_waiting_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(
+      LogStoreOptions().max_waiting_bytes, compaction.max_unmerged_bytes / 2));
   shard.merge_memory = memory.budget / 2 / std::min(memory.merges, shards);
 }
 

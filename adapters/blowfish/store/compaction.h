@@ -17,7 +17,8 @@ struct CompactionOptions {
   /// Log since the last merge from which on there is one.
   std::uint64_t merge_bytes = std::uint64_t{64} << 20;
   /// Memory of all unmerged records. Above it there is also a merge, and puts are kTransient until
-  /// it is done: merges fail, or do not keep up. Deletes are kTransient above twice that. >
+  /// it is done: merges fail, or do not keep up. Deletes are kTransient above twice that. Changes
+  /// that wait for the disk count, too, except those of the last batch that is taken. >
   /// freeze_bytes
   std::uint64_t max_unmerged_bytes = std::uint64_t{1} << 30;
   /// How long a step that failed rests before it is tried again: a full disk stays so for a while.

@@ -88,7 +88,7 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
                       .first_sequence = manifest_.first_sequence,
                       .wake = options_.wake,
                       .max_waiting_bytes = options_.max_waiting_bytes,
-                      .max_table_bytes = LogTable::kMaxBytes};  // Takes() is stricter.
+                      .max_table_bytes = LogTable::kMaxBytes};  // IsTaken() is stricter.
   log.older_stamp = [this](KeyView key) -> std::optional<Stamp> {
     const auto newest = FindOlder(key);
     if (!newest) return std::nullopt;
@@ -250,7 +250,7 @@ ShardSearch Shard::BeginSearch(const LogQuery& query) const {
 void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
   const bool deletes_only = std::ranges::all_of(
       batch.items, [](const WriteItem& item) { return item.kind == WriteKind::kDelete; });
-  if (!Takes(deletes_only)) {
+  if (!IsTaken(UnmergedBytes() + log_->waiting_bytes(), deletes_only)) {
     // A writer that has lost the keys must not wait for room.
     const bool fenced = log_->IsFenced(batch.scope, batch.epoch);
     return handler({fenced ? Errc::kFenced : Errc::kTransient, {}});
@@ -258,16 +258,19 @@ void Shard::Write(const WriteBatch& batch, Store::WriteHandler handler) {
   log_->Write(batch, options_.now_ms(), std::move(handler));
 }
 
-bool Shard::Takes(bool deletes_only) const {
+bool Shard::IsTaken(std::uint64_t changes, bool deletes_only) const {
   // A tombstone takes less memory than the record that it deletes. Deletes get the same limit once
   // more. Therefore all unmerged records can be deleted, and then the rest can be merged as before.
   const std::uint64_t part = deletes_only ? 2 : 1;
-  return UnmergedBytes() / part <= options_.compaction.max_unmerged_bytes;
+  return changes / part <= options_.compaction.max_unmerged_bytes;
 }
 
 bool Shard::WillHaveRoom(std::size_t bytes, bool deletes_only) const {
-  if (Takes(deletes_only)) return log_->WillHaveRoom(bytes);
-  return !compaction_.idle() && !compaction_.resting();
+  const std::uint64_t unmerged = UnmergedBytes();
+  if (!IsTaken(unmerged, deletes_only)) return !compaction_.idle() && !compaction_.resting();
+  // Waiting bytes reach the disk soon. Then there is room, or a compaction is due.
+  if (!IsTaken(unmerged + log_->waiting_bytes(), deletes_only)) return true;
+  return log_->WillHaveRoom(bytes);
 }
 
 std::uint64_t Shard::UnmergedBytes() const {

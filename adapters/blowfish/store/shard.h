@@ -277,7 +277,9 @@ class Shard {
   void OfferSuffixes(std::size_t i, std::optional<std::string_view> after, Keys which,
                      FirstKeys& first) const;
 
-  [[nodiscard]] bool Takes(bool deletes_only) const;
+  // Returns true if a batch is taken while this number of bytes is unmerged or on its way to the
+  // disk. The batch may be larger than the rest of the limit.
+  [[nodiscard]] bool IsTaken(std::uint64_t changes, bool deletes_only) const;
   [[nodiscard]] std::uint64_t UnmergedBytes() const;
   void TellLog();
   void NoteLogFailures();
