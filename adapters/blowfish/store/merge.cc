@@ -81,8 +81,7 @@ class SuccinctSource final : public Source {
   }
   void ReadFrom(std::uint32_t record) {
     const TextIndex* const text = store_.text();
-    std::uint32_t end = store_.EndOfPart(record, kBytesTogether, kMostTogether);
-    if (!text) end = std::max(end, std::min<std::uint32_t>(record + kWalks, store_.records()));
+    const std::uint32_t end = store_.EndOfPart(record, kBytesTogether, kMostTogether);
     std::vector<std::uint32_t> records(end - record);
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());
@@ -95,6 +94,7 @@ class SuccinctSource final : public Source {
       text->ReadAll(records, keep);
     } else {
       reader_.GetAll(records, keep);
+      reader_.FreeIfLarge();
     }
     read_from_ = record;
     read_through_ = end;
