@@ -132,7 +132,7 @@ std::multiset<std::string> ScanAll(RespClient& client) {
   std::multiset<std::string> keys;
   std::string cursor = "0";
   do {
-    const std::string reply = client.Do({"SCAN", cursor, "COUNT", "7"});
+    const std::string reply = client.Do({"SCAN", cursor, "COUNT", "7", "TYPE", "String"});
     const std::size_t comma = reply.find(',');
     cursor = reply.substr(2, comma - 2);
     for (std::size_t at = reply.find('$', comma); at != std::string::npos;

@@ -11,6 +11,7 @@
 #include "blowfish/server/gather.h"
 #include "blowfish/server/shard_command.h"
 #include "blowfish/server/slices.h"
+#include "resp/server/ascii.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/glob.h"
 #include "resp/server/redis_commands.h"
@@ -129,7 +130,7 @@ void ParseScan(Request& request, const ParseContext& context) {
       ScanPage{.place = place,
                .limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned),
                .match = options->match,
-               .strings = !options->type || *options->type == "string"};
+               .strings = !options->type || resp::EqualIgnoringCase(*options->type, "string")};
 }
 
 void ToCursor(FanOut& out) {
