@@ -11,6 +11,7 @@
 
 #include "blowfish/file/checksum.h"
 #include "tests/support/catch.h"
+#include "tests/support/file_size_limit.h"
 #include "tests/support/temp_directory.h"
 
 namespace stout::blowfish {
@@ -42,6 +43,16 @@ TEST_CASE("a number of layers is read as it was written last, and 0 before", "[l
   Diagnostics why;
   CHECK(WriteLayers(directory.path() + "/missing", 1, &why) == Errc::kBadUrl);
   CHECK(why.message.find("missing") != std::string::npos);
+}
+
+TEST_CASE("a number of layers that a full disk does not take leaves the one before", "[layers]") {
+  const TempDirectory directory;
+  REQUIRE(WriteLayers(directory.path(), 12) == ErrorCode());
+  {
+    const stout::test::FileSizeLimit full(0);
+    CHECK(WriteLayers(directory.path(), 3));
+  }
+  CHECK(ReadLayers(directory.path()) == 12);
 }
 
 TEST_CASE("what cannot be read in place of a number of layers is 0", "[layers]") {

@@ -18,6 +18,7 @@
 #include "blowfish/index/shard_of.h"
 #include "blowfish/server/data_id.h"
 #include "blowfish/server/open_shards.h"
+#include "blowfish/store/layer_file.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
 #include "tests/support/file_size_limit.h"
@@ -175,6 +176,23 @@ TEST_CASE("a directory with another number of shards has the same content", "[re
   sharded.Check(after);
   CHECK(fs::exists(sharded.path() + ".before-reshard"));
   CHECK_FALSE(fs::exists(sharded.path() + ".resharding"));
+}
+
+TEST_CASE("a reshard keeps the most layers of a shard, and changes no number of the old ones",
+          "[reshard]") {
+  Sharded sharded(1, 2, 2000);
+  REQUIRE_FALSE(WriteLayers(ShardPath(sharded.path(), 0), 1));
+  REQUIRE_FALSE(WriteLayers(ShardPath(sharded.path(), 1), 3));
+  const auto layers = [](const std::string& directory, std::size_t shards) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < shards; ++i) numbers.push_back(ReadLayers(ShardPath(directory, i)));
+    return numbers;
+  };
+  REQUIRE(sharded.Reshard(3, [](auto&) { return false; }) == Errc::kTransient);
+  CHECK(layers(sharded.path(), 2) == std::vector<std::size_t>{1, 3});
+  REQUIRE_FALSE(sharded.Reshard(3));
+  CHECK(layers(sharded.path() + ".before-reshard", 2) == std::vector<std::size_t>{1, 3});
+  CHECK(layers(sharded.path(), 3) == std::vector<std::size_t>{3, 3, 3});
 }
 
 TEST_CASE("a reshard that was stopped goes on, and the directory is not served meanwhile",

@@ -26,6 +26,7 @@
 #include "blowfish/server/reshard_page.h"
 #include "blowfish/server/reshard_writer.h"
 #include "blowfish/server/value_limits.h"
+#include "blowfish/store/layer_file.h"
 #include "blowfish/store/shard_directory.h"
 #include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
@@ -342,6 +343,11 @@ ErrorCode Reshard(const ReshardOptions& options,
     if (diagnostics) diagnostics->message += fmt::format("; or remove {} to begin again", paths.to);
     return failed;
   }
+  std::size_t layers = 0;
+  for (const auto& worker : *from) {
+    layers = std::max(layers, ReadLayers(worker->directory()));
+    worker->LeaveKeptLayers();
+  }
   for (Workers* const workers : {&*from, &*to}) {
     for (const auto& worker : *workers) worker->Start([](SubBatch&) {});
   }
@@ -349,6 +355,8 @@ ErrorCode Reshard(const ReshardOptions& options,
     return failed;
   from->clear();
   to->clear();
+  for (std::size_t shard = 0; shard < options.shards; ++shard)
+    (void)WriteLayers(ShardPath(paths.to, shard), layers);  // a hint
   return Exchange(paths, diagnostics);
 }
 

@@ -66,6 +66,9 @@ class ShardWorker {
   /// Orders a layer if the shard had more of them at its last end. Returns false if not.
   /// Requires that Start() was not called: from then on the shard's number is what it has.
   bool AddKeptLayer();
+  /// Leaves the number for the next start as it is, until the shard gets or loses layers. Requires
+  /// that Start() was not called.
+  void LeaveKeptLayers() { kept_layers_ = status_.layers; }
 
   /// The worker orders layers, or removes those that are ordered, otherwise the finest one, when it
   /// takes its queue the next time.

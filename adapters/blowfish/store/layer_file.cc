@@ -44,12 +44,14 @@ ErrorCode WriteLayers(const std::string& directory, std::size_t layers, Diagnost
   const std::string path = LayersPath(directory);
   std::string text = fmt::format("{}{}\n", kLayersStart, layers);
   text += ChecksumLine(text);
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // It is not cut before it is written, so a full disk leaves it as it is.
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!file) return FailedCall(path, "open", errno, diagnostics);
   const ssize_t written = ::write(file.get(), text.data(), text.size());
   if (written < 0) return FailedCall(path, "write", errno, diagnostics);
   // The rest did not fit. The checksum notices it.
   if (written != std::ssize(text)) return FailedCall(path, "write", ENOSPC, diagnostics);
+  if (::ftruncate(file.get(), written) != 0) return FailedCall(path, "cut", errno, diagnostics);
   return {};
 }
 
