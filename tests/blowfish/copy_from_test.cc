@@ -2,9 +2,14 @@
 
 #include "blowfish/server/copy_from.h"
 
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -74,6 +79,25 @@ TEST_CASE("a source that answers as it should is copied") {
   const RefusedCopy none = Copy({ListOf(kFileName, 3), "$3\r\nabc\r\n"});
   CHECK(none.message.empty());
   CHECK_FALSE(none.error);
+}
+
+// Ends the process, as a signal does, once the copy says that all is copied.
+class EndWhenCopied final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::string_view text(message.payload.data(), message.payload.size());
+    if (text.starts_with("copied")) (void)std::raise(SIGTERM);
+  }
+  void flush_() override {}
+};
+
+TEST_CASE("a signal during the last work of a copy ends it") {
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<EndWhenCopied>()));
+  const RefusedCopy ended = Copy({ListOf(kFileName, 3), "$3\r\nabc\r\n"});
+  spdlog::set_default_logger(before);
+  CHECK(ended.error == Errc::kClosed);
+  CHECK_THAT(ended.message, Contains("the same command copies again"));
 }
 
 TEST_CASE("a source that does not answer as it should is refused, with its URL and the reason") {

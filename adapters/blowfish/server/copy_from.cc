@@ -153,6 +153,11 @@ class CopyRun {
     stopped_ = true;
     connection_.Close();
   }
+  [[nodiscard]] ErrorCode CheckNotStopped(Diagnostics* diagnostics) const {
+    if (!stopped_) return {};
+    return Fail(Errc::kClosed, "stopped; the same command copies again from the beginning",
+                diagnostics);
+  }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -163,10 +168,7 @@ class CopyRun {
     return peer;
   }
   [[nodiscard]] ErrorCode Wrong(Errc errc, std::string_view what, Diagnostics* diagnostics) {
-    if (stopped_) {
-      return Fail(Errc::kClosed, "stopped; the same command copies again from the beginning",
-                  diagnostics);
-    }
+    if (const auto stopped = CheckNotStopped(diagnostics)) return stopped;
     return Fail(errc, fmt::format("--copy-from {}: {}", order_.url, what), diagnostics);
   }
   [[nodiscard]] ErrorCode Malformed(Diagnostics* diagnostics) {
@@ -273,6 +275,10 @@ Result<UniqueFd> CopyFrom(const CopyOrder& order, Diagnostics* diagnostics) {
     if (error) std::rethrow_exception(error);
   });
   context.run();
+  // A signal may have come while the last files were synced.
+  context.restart();
+  context.poll();
+  if (!failed) failed = run.CheckNotStopped(diagnostics);
   if (failed) return failed;
   return lock;
 }
