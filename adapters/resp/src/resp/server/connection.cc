@@ -13,11 +13,14 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "resp/server/ascii.h"
 #include "resp/server/clock.h"
+#include "resp/server/command_errors.h"
 #include "resp/server/linger.h"
 #include "stout/adapters/time_limit.h"
 
@@ -110,7 +113,18 @@ asio::awaitable<void> ServerConnection::Serve() {
   while (!draining_ && !session_.closing) {
     reading_ = true;
     const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
-    const auto buffer = input_.Prepare(room);
+    std::span<char> buffer;
+    try {
+      buffer = input_.Prepare(room);
+    } catch (const std::bad_alloc&) {
+      spdlog::warn("disconnecting client {}: no memory for its command", session_.address);
+      ReplyWriter(replies_, session_.version).Error(kNoMemory);
+      session_.closing = true;
+    }
+    if (session_.closing) {
+      co_await WriteReplies();
+      break;
+    }
     boost::system::error_code failed;
     const std::size_t size =
         co_await stream_.AsyncReadSome(asio::buffer(buffer.data(), buffer.size()),
