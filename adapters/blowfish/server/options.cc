@@ -103,7 +103,7 @@ void AddWork(program::Options& options, ProgramOptions& program) {
   options
       .Bytes("--freeze-bytes", program.freeze_bytes, 0,
              "Memory per shard for changes that are not sorted yet")
-      ->default_str("a quarter of --merge-bytes");
+      ->default_str("a quarter of --merge-bytes, but at least 1MiB");
   options
       .Bytes("--merge-bytes", program.merge_bytes, 0,
              "A shard is compressed when its log has this size. A start reads this log")
