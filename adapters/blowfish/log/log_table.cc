@@ -18,6 +18,12 @@ std::size_t TableBytes(const Table& table) {
 
 }  // namespace
 
+bool LogQuery::Matches(std::string_view value, const Schema& schema) const {
+  if (kind == Kind::kContains) return value.find(text) != value.npos;
+  const std::optional<std::string_view> found = schema.Attribute(value, attribute);
+  return found && MatchesAttribute(*found);
+}
+
 void LogTable::Apply(const Operation& operation) {
   const auto found = keys_.find(operation.key);
   if (found != keys_.end() && entries_[found->second].record.stamp >= operation.stamp) return;
@@ -81,17 +87,6 @@ void LogTable::UnlinkAttribute(LinkId id, std::uint64_t fingerprint) {
   } else {
     lists_.erase(fingerprint);
   }
-}
-
-bool LogTable::Matches(const LogEntry& entry, const LogQuery& query) const {
-  if (entry.deleted) return false;
-  if (query.kind == LogQuery::Kind::kContains) {
-    return entry.record.value.find(query.text) != std::string_view::npos;
-  }
-  const std::optional<std::string_view> text =
-      schema_.Attribute(entry.record.value, query.attribute);
-  if (!text) return false;
-  return query.kind == LogQuery::Kind::kEqual ? *text == query.text : text->starts_with(query.text);
 }
 
 LogTable::LinkId LogTable::FirstListed(const LogQuery& query) const {

@@ -34,6 +34,12 @@ struct LogQuery {
   Kind kind = Kind::kEqual;
   std::size_t attribute = 0;  ///< Into the schema's names; one that is not there matches nothing.
   std::string_view text;
+
+  [[nodiscard]] bool Matches(std::string_view value, const Schema& schema) const;
+  /// Returns true if the value of the attribute is wanted. Requires kEqual or kPrefix.
+  [[nodiscard]] bool MatchesAttribute(std::string_view attribute_value) const {
+    return kind == Kind::kEqual ? attribute_value == text : attribute_value.starts_with(text);
+  }
 };
 
 /// The newest states of the keys in a stretch of log, in memory: by key, and by the attributes.
@@ -63,7 +69,9 @@ class LogTable {
   /// Returns the table's entry of a key. Null: ask the older stores. Valid until Apply().
   [[nodiscard]] const LogEntry* Find(KeyView key) const;
 
-  [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const;
+  [[nodiscard]] bool Matches(const LogEntry& entry, const LogQuery& query) const {
+    return !entry.deleted && query.Matches(entry.record.value, schema_);
+  }
 
   /// Calls visit(entry) with the number of each entry that is listed as equal to the query, which
   /// is kEqual, as long as it returns true. Each match is among them once. From time to time other

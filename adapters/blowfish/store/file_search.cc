@@ -125,13 +125,7 @@ bool FileSearch::ReadCandidates(const Visitor& visit) {
 }
 
 bool FileSearch::Matches(std::string_view value) const {
-  if (query_.kind == LogQuery::Kind::kContains) {
-    return value.find(query_.text) != std::string_view::npos;
-  }
-  const auto text = file_->store->schema().Attribute(value, query_.attribute);
-  if (!text) return false;
-  return query_.kind == LogQuery::Kind::kEqual ? *text == query_.text
-                                               : text->starts_with(query_.text);
+  return query_.Matches(value, file_->store->schema());
 }
 
 ValueReader& FileSearch::Reader() {
@@ -198,10 +192,7 @@ bool FileSearch::SubtractHidden(std::uint64_t& matches) {
     ++records_seen_;
     bytes += BytesOfRecord();
     const auto value = Reader().GetAttribute(next_, query_.attribute);
-    if (!value) continue;
-    const bool is_match = query_.kind == LogQuery::Kind::kEqual ? *value == query_.text
-                                                                : value->starts_with(query_.text);
-    if (is_match) --matches;
+    if (value && query_.MatchesAttribute(*value)) --matches;
   }
   return true;
 }
