@@ -68,16 +68,7 @@ class PosixDirectory : public LogDirectory {
 
   const std::string& path() const override { return path_; }
 
-  Result<std::vector<std::string>> List() override {
-    std::vector<std::string> names;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(path_, error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-      names.push_back(entry->path().filename().string());
-    }
-    if (error) return ErrorCode(error.value(), boost::system::system_category());
-    return names;
-  }
+  Result<std::vector<std::string>> List() override { return ListNames(path_); }
 
   Result<std::string> Read(const std::string& name, std::uint64_t limit) override {
     const UniqueFd file(OpenAt(name, O_RDONLY));
@@ -151,6 +142,17 @@ ErrorCode WriteAll(LogFile& file, std::uint64_t offset, std::string_view bytes) 
     bytes.remove_prefix(*written);
   }
   return {};
+}
+
+Result<std::vector<std::string>> ListNames(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  if (error) return ErrorCode(error.value(), boost::system::system_category());
+  return names;
 }
 
 ErrorCode MakeDurably(const std::string& path) {

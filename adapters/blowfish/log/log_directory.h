@@ -73,6 +73,9 @@ class LogDirectory {
 /// the one above it.
 [[nodiscard]] ErrorCode MakeDurably(const std::string& path);
 
+/// Returns the names in a folder of the file system, in no order.   Errors: the system's.
+[[nodiscard]] Result<std::vector<std::string>> ListNames(const std::string& path);
+
 /// Opens a folder of the file system, creates it if it is missing, and locks it.
 /// Errors: kTransient if this process or another one has it open, or if the system refuses it; the
 ///   diagnostics give the cause.

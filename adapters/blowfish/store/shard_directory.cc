@@ -10,21 +10,11 @@
 
 #include "blowfish/file/atomic_file.h"
 #include "blowfish/file/file_error.h"
+#include "blowfish/log/log_directory.h"
 #include "stout/adapters/store_url.h"
 
 namespace stout::blowfish {
 namespace {
-
-Result<std::vector<std::string>> List(const std::string& directory, Diagnostics* diagnostics) {
-  std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(directory, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    names.push_back(entry->path().filename().string());
-  }
-  if (error) return FailedCall(directory, "list", error.value(), diagnostics);
-  return names;
-}
 
 Result<ShardManifest> MakeManifest(const std::string& directory, const ShardManifest& manifest,
                                    const std::vector<std::string>& names,
@@ -59,8 +49,8 @@ ErrorCode SyncNames(const std::string& directory, Diagnostics* diagnostics) {
 
 Result<ShardManifest> OpenManifest(const std::string& directory, const ShardManifest& if_new,
                                    Diagnostics* diagnostics) {
-  const auto names = List(directory, diagnostics);
-  if (!names) return names.error();
+  const auto names = ListNames(directory);
+  if (!names) return FailedCall(directory, "list", names.error().value(), diagnostics);
   if (std::ranges::find(*names, kManifestName) == names->end()) {
     return MakeManifest(directory, if_new, *names, diagnostics);
   }
@@ -88,7 +78,7 @@ ErrorCode CheckLogThere(const std::string& directory, Diagnostics* diagnostics) 
 }
 
 ErrorCode RemoveStrays(const std::string& directory, const ShardManifest& manifest) {
-  const auto names = List(directory, nullptr);
+  const auto names = ListNames(directory);
   if (!names) return names.error();
   ErrorCode failed;
   for (const std::string& name : *names) {
