@@ -121,7 +121,7 @@ class Copy {
       if (stop || pages % kPagesOfPlace == 0) {
         if (const auto failed = NotePlace(diagnostics)) return failed;
       }
-      if (stop) return FailStopped(diagnostics);
+      if (stop) return FailReshardStopped(diagnostics);
     }
     // A fence shuts the copy out, too, if its scope is empty. So no page may be copied after it.
     if (const auto failed = NotePlace(diagnostics)) return failed;

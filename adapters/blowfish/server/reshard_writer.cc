@@ -58,7 +58,7 @@ WriteResult WriteOnce(ShardWorker& worker, const WriteBatch& batch) {
 
 }  // namespace
 
-ErrorCode FailStopped(Diagnostics* diagnostics) {
+ErrorCode FailReshardStopped(Diagnostics* diagnostics) {
   return Fail(Errc::kTransient, "stopped; the same command goes on from here", diagnostics);
 }
 
@@ -69,7 +69,7 @@ ErrorCode ReshardWriter::Write(ShardWorker& worker, const WriteBatch& batch,
   WriteResult written = WriteOnce(worker, batch);
   while (written.batch == Errc::kTransient) {
     if (std::chrono::steady_clock::now() >= patient_until && failures.Any()) break;
-    if (!go_on_()) return FailStopped(diagnostics);
+    if (!go_on_()) return FailReshardStopped(diagnostics);
     std::this_thread::sleep_for(kRest);
     written = WriteOnce(worker, batch);
   }

@@ -33,6 +33,6 @@ class ReshardWriter {
 };
 
 /// The error of a reshard that `go_on` has stopped.
-[[nodiscard]] ErrorCode FailStopped(Diagnostics* diagnostics);
+[[nodiscard]] ErrorCode FailReshardStopped(Diagnostics* diagnostics);
 
 }  // namespace stout::blowfish
