@@ -121,6 +121,7 @@ void ValueCache::Prefetch(std::span<const KeyView> keys) const {
     }
     for (std::size_t i = 0; i < found; ++i) nodes[i]->get()->Prefetch();
     for (std::size_t i = 0; i < found; ++i) nodes[i]->get()->PrefetchTexts();
+    for (std::size_t i = 0; i < found; ++i) nodes[i]->get()->PrefetchValue();
   }
 }
 

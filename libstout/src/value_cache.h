@@ -133,10 +133,14 @@ class ValueCache {
       __builtin_prefetch(this);
       __builtin_prefetch(&key);
     }
-    // Loads its key and the beginning of its value.
+    // Loads its key, and where its value is.
     void PrefetchTexts() const {
       __builtin_prefetch(key.data());
       __builtin_prefetch(entry.value.get());
+    }
+    // Loads the beginning of its value.
+    void PrefetchValue() const {
+      if (entry.value) __builtin_prefetch(entry.value->data());
     }
   };
 
