@@ -264,17 +264,8 @@ void ReplicatedMap::State::Flush(Reply done) {
   const bool merges = ended_ == Errc::kOk && record().shared != 0 && clock_ == nullptr;
   if (merges && set_.writers() == 0) return Later(std::move(done), {});  // it writes nothing
   if (!merges && !serving()) return Later(std::move(done), NotServing());
-  // A state that one member has refused does not end the flush before the other members are done.
-  const auto refused = std::make_shared<ErrorCode>();
-  Reply reply = [done = std::move(done), refused](ErrorCode ec) mutable {
-    done(ec ? ec : *refused);
-  };
-  (void)Ask(asked_, {std::move(reply), kNever}, {.members = 0}, [&](ReplyId id, MemberIndex m) {
-    interposer(m).Flush([refused, of_member = ReplyOf(id, m)](ErrorCode ec) mutable {
-      if (IsOnlyRefused(ec)) *refused = std::exchange(ec, {});
-      of_member(ec);
-    });
-  });
+  (void)Ask(asked_, {std::move(done), kNever}, {.members = 0},
+            [this](ReplyId id, MemberIndex m) { interposer(m).Flush(ReplyOf(id, m)); });
 }
 
 void ReplicatedMap::State::Drain(Reply done) {

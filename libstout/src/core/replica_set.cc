@@ -202,7 +202,8 @@ void ReplicaSet::OnReply(ReplyId id, MemberIndex member, Errc errc) {
     answer.have |= bit;
   } else {
     answer.failed |= bit;
-    if (answer.errc == Errc::kOk || (required_ & bit) != 0) answer.errc = errc;
+    const bool keeps = answer.errc == Errc::kUnknown && IsRefusal(errc);
+    if (answer.errc == Errc::kOk || ((required_ & bit) != 0 && !keeps)) answer.errc = errc;
   }
   if (TryRelease(id, answer)) answers_.erase(found);
 }
@@ -233,9 +234,10 @@ bool ReplicaSet::TryRelease(ReplyId id, const Answer& answer) {
   const Fate fate = Judge(answer);
   if (fate == Fate::kWaits) return false;
   Errc errc = answer.errc == Errc::kOk ? Errc::kClosed : answer.errc;
-  if (fate == Fate::kFails && IsRefusal(errc)) {
-    // Another member may take the value and keep it, so one refusal decides nothing yet. Also in
-    // mode sc: if this owner dies before it has undone the value, the next owner shows it.
+  if (fate == Fate::kFails && IsOnlyRefused(errc)) {
+    // Another member may take the value and keep it, so one refusal decides nothing yet. In mode sc
+    // it is undone, but if this owner dies before that, the next owner shows it. A flush waits here
+    // until all members are done.
     const MemberMask asked = answer.asked & required_ & ~lost_;
     if ((asked & ~answer.have & ~answer.failed) != 0) return false;
     if ((asked & answer.have) != 0) errc = Errc::kUnknown;
