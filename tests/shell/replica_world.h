@@ -178,11 +178,14 @@ class ReplicaWorld {
     context.restart();
     context.poll();
   }
+  /// Fails after two minutes.
   template <typename Predicate>
   void RunUntil(Predicate happened) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
     context.restart();
     while (!happened()) {
       if (context.run_one() == 0) context.restart();
+      if (std::chrono::steady_clock::now() > deadline) FAIL("waited in vain");
     }
   }
   template <typename Call>
