@@ -170,10 +170,8 @@ void ReplicatedMap::State::PutBack(Refusals::iterator found) {
   MemberMask members = differ || refusal.doubtful != 0 ? set_.writers() : uncounted;
   if (chosen != nullptr && !chosen->found) members &= ~empty | refusal.doubtful;
   if (chosen != nullptr && members != 0) {
-    Refusal restoring{.serial = ++last_id_,
-                      .doubtful = refusal.doubtful,
-                      .older = *chosen,
-                      .restores = true};
+    Refusal restoring{
+        .serial = ++last_id_, .doubtful = refusal.doubtful, .older = *chosen, .restores = true};
     if (const auto stamp = Change(key, ValueOf(*restoring.older), members)) {
       restoring.restored = *stamp;
       refusals_[key] = std::move(restoring);

@@ -64,8 +64,8 @@ struct KeyPage {
 ///
 /// Owner, threads, errors: as stout::Interposer. All handlers run on the strand. But a Put or
 /// Delete that throws std::bad_alloc may leave its key dirty. Then the key's former state is
-/// written again, or the key is refused with kNotSerialized. In mode ec a member may then leave, and
-/// is filled again.
+/// written again, or the key is refused with kNotSerialized. In mode ec a member may then leave,
+/// and is filled again.
 class KeyMap {
  public:
   using Executor = Interposer::Executor;
