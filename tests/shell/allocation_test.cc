@@ -110,6 +110,20 @@ TEST_CASE("the copies of large values are freed with their batch", "[allocation]
   CHECK(test::Bytes() < before + (std::size_t{1} << 19));
 }
 
+// Returns for how many of the keys `call(key)` has not thrown std::bad_alloc.
+template <typename Call>
+std::size_t CountTaken(const std::vector<std::string>& keys, const Call& call) {
+  std::size_t taken = 0;
+  for (const std::string& key : keys) {
+    try {
+      call(key);
+      ++taken;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  return taken;
+}
+
 // Runs `use(key, answered)` for many keys, with one allocation that fails, the first, the second
 // and so on. What it has done before it throws must not be seen.
 template <typename Use>
@@ -126,13 +140,9 @@ void FailEachAllocation(const Use& use) {
     std::size_t answered = 0;
     std::size_t wrong = 0;
     const auto use_all = [&] {
-      for (const std::string& key : keys) {
-        try {
-          use(*world.interposer, key, [&](ErrorCode ec) { ++(ec ? wrong : answered); });
-          ++taken;
-        } catch (const std::bad_alloc&) {
-        }
-      }
+      taken += CountTaken(keys, [&](const std::string& key) {
+        use(*world.interposer, key, [&](ErrorCode ec) { ++(ec ? wrong : answered); });
+      });
     };
     world.On([&] { failed = test::RunWithFailure(failing, use_all); });
     for (int i = 0; i < 5; ++i) world.Turn();
@@ -250,13 +260,9 @@ void FailEachAllocationOf(const Use& use) {
     std::size_t answered = 0;
     std::size_t wrong = 0;
     const auto use_all = [&] {
-      for (const std::string& key : keys) {
-        try {
-          use(*stores.map, key, [&](bool right) { ++(right ? answered : wrong); });
-          ++taken;
-        } catch (const std::bad_alloc&) {
-        }
-      }
+      taken += CountTaken(keys, [&](const std::string& key) {
+        use(*stores.map, key, [&](bool right) { ++(right ? answered : wrong); });
+      });
     };
     stores.On([&] { failed = test::RunWithFailure(failing, use_all); });
     REQUIRE(answered == taken);
