@@ -14,7 +14,8 @@ using namespace internal;
 void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key, bool doubtful) {
   const MemberMask bit = MaskOf(m);
   if ((set_.lazy() & bit) != 0) return;
-  const bool is_old = interposer(m).IsDirty(key);  // a newer change may succeed
+  // A newer change may succeed. If it is refused as well, the doubt about this one still counts.
+  const bool is_old = interposer(m).IsDirty(key);
   if (is_old && !doubtful) return;
   const auto [found, is_new] = refusals_.try_emplace(std::string(key));
   if (is_new) found->second.serial = ++last_id_;
