@@ -140,7 +140,9 @@ void AddOptions(CLI::App& app, Config& config) {
                    return error;
                  });
   options.Time("--max-delay", lane.max_delay,
-               "A change older than this is sent, whatever the policy decides");
+               fmt::format("A change older than this does not wait for the policy. It still waits "
+                           "during the pause after a failure, and while {} batches are in flight",
+                           lane.max_batches_in_flight));
   options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum keys in a batch");
   options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
   options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,

@@ -115,7 +115,8 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                    return ReadPolicy(policies, text, lane.read_policy);
                  });
   options.Time("--max-delay", lane.max_delay,
-               "A change older than this is sent, whatever the policy decides");
+               "A change older than this does not wait for the policy. It still waits during the "
+               "pause after a failure, and while --max-batches-in-flight batches are in flight");
   options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum states in a batch");
   options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
   options.Count("--max-batches-in-flight", lane.max_batches_in_flight, 1, kMax,

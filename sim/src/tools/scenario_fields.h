@@ -142,7 +142,7 @@ void Describe(Visitor& visit, Clients& clients) {
         "maximum keys that are not durable, and maximum replies that wait; further changes are "
         "refused");
   visit("max_delay_s", clients.max_delay_s, kTimeLimit,
-        "a change older than this is sent, whatever the policy decides");
+        "a change older than this does not wait for the policy");
   visit("attempt_timeout_s", clients.attempt_timeout_s, kTimeLimit,
         "a batch without an answer within this time is sent again");
   visit("reply_deadline_s", clients.reply_deadline_s, kTimeLimit,

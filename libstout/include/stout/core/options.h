@@ -40,7 +40,9 @@ struct LaneOptions {
   std::size_t max_dirty_keys = 1'000'000;
   /// Maximum bytes that are not yet durable: sizes passed to MarkDirty, plus key sizes. >= 1.
   std::size_t max_dirty_bytes = std::size_t{256} << 20;
-  /// A change older than this is sent at once, whatever the policy's interval and window are. > 0.
+  /// A change older than this does not wait for the policy's interval and window. It still waits
+  /// for the back-off after a failure, while max_batches_in_flight batches are in flight, and with
+  /// prefix_ordering for the batch in flight. > 0.
   Duration max_delay = std::chrono::seconds(10);
   /// Maximum items in a batch. >= 1.
   std::size_t max_batch_items = 4096;

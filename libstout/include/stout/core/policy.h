@@ -91,7 +91,7 @@ inline constexpr std::size_t kReasons = static_cast<std::size_t>(Reason::kOthers
 ///
 /// A batch is sent once the window has room and interval, gap and tick allow it. Exceptions:
 /// - A full batch, or one that a flush wants, is sent as soon as the window has room.
-/// - A change older than LaneOptions::max_delay is sent even if the window has no room.
+/// - A change older than LaneOptions::max_delay waits for none of these.
 struct Decision {
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
