@@ -50,7 +50,7 @@ void AddMemberOptions(program::Options& options, Config& config) {
       ->default_str("made from --advertise, or from the URL of a store that other nodes reach");
   options.Count("--capacity", config.capacity, 0, 1'000'000,
                 "Share of the ranges that the store gets, relative to other stores");
-  program::AddClusterOptions(options, config.cluster);
+  program::AddClusterOptions(options, config.cluster, /*has_aa_ec=*/true);
 }
 
 void AddOptions(CLI::App& app, Config& config) {

@@ -1,28 +1,35 @@
 #include "program/cluster_options.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 
 namespace stout::program {
 
-void AddClusterOptions(Options& options, ClusterConfig& cluster) {
+void AddClusterOptions(Options& options, ClusterConfig& cluster, bool has_aa_ec) {
   options.Count("--replicas", cluster.replicas, 1, kMaxMembers,
-                "Members of each range. A deployment keeps this and the next three options as its "
-                "first process was given them");
+                "Members of each range. The first process of a deployment decides this, --min-in, "
+                "--ack and --member-timeout; later ones need not give them");
   options.Count("--min-in", cluster.min_in, 1, kMaxMembers,
                 "Writes are refused while fewer members are in sync");
   options.Count("--ack", cluster.ack, 1, kMaxMembers,
-                "Members that have a write before it is answered, in modes ms+ec and aa+ec");
+                fmt::format("Members that have a write before it is answered, in {}",
+                            has_aa_ec ? "modes ms+ec and aa+ec" : "mode ms+ec"));
   options.Time("--member-timeout", cluster.member_timeout, std::chrono::milliseconds(1),
                std::chrono::hours(24),
                "A member that makes no progress for this time is out of sync, and writes no longer "
                "wait for it");
   options.Read(
       "--mode",
-      "The mode of a new deployment. ms+sc: a write is answered when all members in sync "
-      "have it. ms+ec: when --ack members have it. aa+sc is another name of ms+sc. aa+ec: as "
-      "ms+ec, and every node writes every key; the newest write wins",
+      fmt::format("The mode of a new deployment. ms+sc: a write is answered when all members in "
+                  "sync have it. ms+ec: when --ack members have it. aa+sc is another name of ms+sc"
+                  "{}",
+                  has_aa_ec ? ". aa+ec: as ms+ec, and every node writes every key; the newest "
+                              "write wins"
+                            : ""),
       "MODE", std::string(NameOf(cluster.mode)), ParseReplicationMode,
-      "ms+sc, ms+ec, aa+sc or aa+ec", [&cluster](ReplicationMode mode) { cluster.mode = mode; });
+      has_aa_ec ? "ms+sc, ms+ec, aa+sc or aa+ec" : "ms+sc, ms+ec or aa+sc",
+      [&cluster](ReplicationMode mode) { cluster.mode = mode; });
 }
 
 std::string GivenClusterOption(const CLI::App& app) {

@@ -10,8 +10,9 @@
 namespace stout::program {
 
 /// Adds the options of a deployment that keeps each range on several stores: --replicas, --min-in,
-/// --ack, --member-timeout and --mode.
-void AddClusterOptions(Options& options, ClusterConfig& cluster);
+/// --ack, --member-timeout and --mode. The help of a program that refuses the mode aa+ec does not
+/// mention it.
+void AddClusterOptions(Options& options, ClusterConfig& cluster, bool has_aa_ec);
 
 /// Returns the name of one of these options that the command line gives; "" if it gives none.
 [[nodiscard]] std::string GivenClusterOption(const CLI::App& app);

@@ -164,6 +164,7 @@ TEST_CASE("options of several stores that do not fit together are refused by nam
   CHECK_THAT(refused({"--prefix-ordering"}), Contains("--prefix-ordering does not go with"));
   CHECK_THAT(refused({"--lanes", "2"}), Contains("--lanes does not go with"));
   CHECK_THAT(refused({"--mode", "aa+ec"}), Contains("--mode"));
+  CHECK_THAT(refused({"--mode", "sc"}), Contains("is not ms+sc, ms+ec or aa+sc"));
   CHECK_THAT(refused({"--listen", ":8080"}), Contains("give that address with --advertise"));
   CHECK_THAT(refused({"--store", "cluster:etcd://h/docs"}, false), Contains("needs --datalet"));
   CHECK_THAT(refused({"--store", "cluster:", "--datalet", "redis://a"}, false),

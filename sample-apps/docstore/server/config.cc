@@ -103,7 +103,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "several times. Each range of documents is kept equal on several of these stores, "
                 "its members",
                 "URL");
-  program::AddClusterOptions(options, config.cluster);
+  program::AddClusterOptions(options, config.cluster, /*has_aa_ec=*/false);
 
   options.Group("Batching, per shard, and per member with --store cluster:");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
