@@ -20,7 +20,7 @@ using enum resp::CommandFlag::Bits;
 // clang-format off
 constexpr KeyCommand kTenantRows[] = {
     {{kStoutAdmit, "stout.admit", -3, kWrite | kNoMulti, {}, 0,
-      "cluster", "0.1.0", "Fixes a tenant's share of reads that may enter this node's caches, or its weight."}},
+      "cluster", "0.1.0", "Sets which share of a tenant's misses is admitted, or its weight."}},
     {{kStoutTag, "stout.tag", -1, kNoMulti, {}, 0,
       "cluster", "0.1.0", "Returns or changes the tenant of the connection."}},
 };

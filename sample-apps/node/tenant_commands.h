@@ -10,8 +10,8 @@
 
 namespace stout::node {
 
-/// STOUT.TAG: the tenant of a connection. STOUT.ADMIT: the share of a tenant's reads that may enter
-/// the caches of this node.
+/// STOUT.TAG: the tenant of a connection. STOUT.ADMIT: the share of a tenant's misses that may
+/// displace data of other tenants in the caches of this node, and the tenant's weight.
 ///
 /// Owner: its connection.   Threads: the connection's.
 class TenantCommands {

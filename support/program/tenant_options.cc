@@ -60,8 +60,9 @@ void AddTenantOptions(Options& options, const std::string& named, TenantOptions&
                             named));
   options.Texts(
       "--tenant", tenants.each,
-      "The share of a tenant's reads that may enter the caches, from 0 to 1, or auto; and "
-      "its weight against other tenants, 1 by default. May be given for several tenants",
+      "Share of the tenant's misses that may displace data of other tenants: 0 to 1, or auto. "
+      "Weight of its hit rate beside those of other tenants, 1 by default. May be given for "
+      "several tenants",
       "NAME[,share=SHARE][,weight=WEIGHT]");
   options.Number("--yield-pause", yield_pause, 0, 1000,
                  "After reads of the store for a tenant with a small share, its next reads pause "
