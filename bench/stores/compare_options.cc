@@ -101,8 +101,8 @@ std::variant<StoreBenchCommand, ExitCode> ParseStoreBench(int argc, const char* 
               "rates")
       ->default_str("");
   more.Number("--resolution", options.search.resolution, 0.01, 1,
-              "The search for the highest rate ends when a rate that is too high is closer than "
-              "this share");
+              "The search ends when the lowest rate that failed is at most this share above the "
+              "highest rate that passed");
   more.Time("--warmup", options.fine.warmup, "Load before the measured part of each trial");
   more.Time("--measure", options.fine.measure, "Measured part of each trial");
   more.Count("--repetitions", options.repetitions, 1, 1000, "Trials per reported figure");

@@ -37,8 +37,8 @@ void AddDestination(program::Options& options, LoaderOptions& loader) {
   options.Count("--batch", loader.window.batch, 1, 10'000,
                 "Records per command: 1 uses SET, more use MSET");
   options.Time("--patience", loader.patience, std::chrono::milliseconds(1), Duration::max(),
-               "Gives up if a connection makes no progress for this time, and the server refuses "
-               "it or answers no PING");
+               "Give up if a connection makes no progress for this time because the server refuses "
+               "it or does not answer PING");
 }
 
 void AddSplitting(CLI::App& app, program::Options& parsed, SplitOptions& options) {

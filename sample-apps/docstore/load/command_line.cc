@@ -98,7 +98,8 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
   more.Count("--connections", options.connections, 1, 10'000, "Connections to the server");
   more.Count("--pipeline", options.pipeline, 1, 10'000, "Requests in flight per connection");
   more.Time("--timeout", options.timeout,
-            "A request fails this long after it was sent, or was due and could not be sent");
+            "A request fails if it has no answer for this time after it was sent. A request that "
+            "cannot be sent fails this time after it was due");
 
   more.Group("Verification");
   more.Flag("--verify", options.verify,
