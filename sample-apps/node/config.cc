@@ -289,8 +289,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "stout-node");
   app.footer(PolicyOptions() +
              "\n"
-             "After SIGTERM or SIGINT the node accepts nothing, answers the commands that it has "
-             "read, and flushes.\n"
+             "After SIGTERM or SIGINT the node hands its ranges over (with --join), accepts no new "
+             "connections, answers the commands that it has read, and flushes.\n"
              "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
   program::AddConfigFile(app);

@@ -64,8 +64,9 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterCon
   CLI::App app("Sends each request to the docstore-server that owns the document.",
                "docstore-router");
   app.footer(
-      "After SIGTERM or SIGINT the router accepts nothing, and answers the requests that it has "
-      "read.\nIt prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
+      "After SIGTERM or SIGINT the router accepts no new connections, and answers the requests "
+      "that it has read.\n"
+      "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
   program::AddConfigFile(app);
   return program::ReadServerArguments(app, argc, argv, [&config] {

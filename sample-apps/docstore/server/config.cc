@@ -258,8 +258,8 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
   app.footer(
       PolicyOptions() +
       "\n"
-      "After SIGTERM or SIGINT the server accepts nothing, answers the requests that it has read, "
-      "and flushes.\n"
+      "After SIGTERM or SIGINT the server hands its ranges over (with --leases or --store "
+      "cluster:), accepts no new connections, answers the requests that it has read, and flushes.\n"
       "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config, policies);
   program::AddConfigFile(app);
