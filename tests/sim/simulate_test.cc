@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/basic.h"
 #include "tests/sim/simulate_support.h"
 #include "tests/support/catch.h"
@@ -149,7 +150,8 @@ TEST_CASE("requests that are taken in late change nothing", "[simulate]") {
       random.Pick({Policy(Unbatched{}), Policy(Natural{}), Policy(Natural{3}), Policy(Fixed{20ms}),
                    Policy(Constant{{.gap = 9ms}}), Policy(Constant{{.tick = 13ms, .window = 5}}),
                    Policy(Constant{{.interval = 2ms, .window = 2, .max_items = 7}}),
-                   Policy(Constant{{.gap = 1ms, .probe = 3}})});
+                   Policy(Constant{{.gap = 1ms, .probe = 3}}), Policy(Adaptive{}),
+                   Policy(Constant{{.gap = 9ms, .max_items = 7, .full_window = 3}})});
   CAPTURE(seed, policy.Name(), scenario.store.kind, scenario.clients.arrivals);
   scenario.clients.max_batch_items = 2001;
   const Result late = Simulate(scenario, policy);

@@ -23,7 +23,7 @@ Client::Client(const ClientSetup& setup, std::unique_ptr<Arrivals> arrivals, Ran
       clock_(setup.clock),
       keys_(setup.keys),
       read_fraction_(setup.read_fraction),
-      may_fill_batch_(setup.engine.lane.max_batch_items <= setup.keys.count),
+      max_batch_items_(setup.engine.lane.max_batch_items),
       joined_(now),
       network_(network),
       recorder_(recorder),
@@ -99,7 +99,7 @@ void Client::TakeRead(KeyRef key, TimePoint at) {
 void Client::TakeChange(KeyRef key, TimePoint at) {
   recorder_.Offered(at);
   tally_.offered += static_cast<std::uint64_t>(recorder_.Measures(at));
-  const bool settles = !settled_[key.lane] && !may_fill_batch_ && !engine_->IsDirty(key);
+  const bool settles = !settled_[key.lane] && !MayFillBatch(key.lane) && !engine_->IsDirty(key);
   if (engine_->MarkDirty(key, 0, Clock(at)).errc != Errc::kOk) {
     recorder_.Refused(at);
     arrivals_->Replied(at);
@@ -107,6 +107,12 @@ void Client::TakeChange(KeyRef key, TimePoint at) {
   }
   engine_->SafeReply({&key, 1}, NameOf(at, false), Clock(at));
   if (settles) Settle(key.lane, true);  // unless the Poll to come sends it
+}
+
+bool Client::MayFillBatch(LaneId lane) const {
+  const Decision& decision = engine_->decision(lane);
+  return max_batch_items_ <= keys_.count ||
+         (decision.full_window > 0 && decision.max_items <= keys_.count);
 }
 
 void Client::Settle(LaneId lane, bool settled) {
@@ -122,6 +128,9 @@ void Client::Poll(TimePoint now) {
   if (engine_ == nullptr) return;
   const TimePoint next = engine_->Poll(Clock(now), *this);
   poll_at_ = next == kNever ? kNever : next - clock_;
+  for (LaneId lane = 0; lane < lanes_; ++lane) {
+    if (settled_[lane] && MayFillBatch(lane)) Settle(lane, false);  // by a new decision
+  }
   CarryOut(now);
 }
 

@@ -34,12 +34,12 @@ struct ClientSetup {
 /// in, each at its own time, just before another event reaches the engine. This works because a
 /// change can make a lane send earlier than its last Poll returned only in two cases:
 ///  - the lane had nothing ready to be sent before that change; or
-///  - the change fills a batch (LaneOptions::max_batch_items). A lane is *settled* when a change
-///    became ready after its last send and was not sent at once: then Poll's answer holds until the
-///    next answer of the store. While a lane is not settled, or if there are enough keys to fill a
-///    batch, the next arrival wakes the client. (A request that finds its key clean changes nothing
-///    and is replied to at once. Reply deadlines of later requests are later than that of the
-///    change that settled the lane.)
+///  - the change fills a batch (LaneOptions::max_batch_items, Decision::full_window). A lane is
+///    *settled* when a change became ready after its last send and was not sent at once: then
+///    Poll's answer holds until the next answer of the store. While a lane is not settled, or if
+///    there are enough keys to fill a batch, the next arrival wakes the client. (A request that
+///    finds its key clean changes nothing and is replied to at once. Reply deadlines of later
+///    requests are later than that of the change that settled the lane.)
 ///
 /// Owner: the run.   Threads: none of its own.
 class Client final : private StateSource {
@@ -93,6 +93,7 @@ class Client final : private StateSource {
   void CarryOut(TimePoint now);
   void CountReply(const RunReply& reply, TimePoint now);
   void CountSend(const WriteBatch& batch, TimePoint now);
+  [[nodiscard]] bool MayFillBatch(LaneId lane) const;
   void Settle(LaneId lane, bool settled);
 
   const std::uint32_t id_;
@@ -100,7 +101,7 @@ class Client final : private StateSource {
   const Duration clock_;
   const KeySpace keys_;
   const double read_fraction_;
-  const bool may_fill_batch_;
+  const std::uint64_t max_batch_items_;
   const TimePoint joined_;
   Network& network_;
   Recorder& recorder_;
