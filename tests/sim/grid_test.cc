@@ -267,6 +267,14 @@ TEST_CASE("a point of a grid with several seeds has the median of their runs", "
   CHECK(GridFileToJson({.points = results}).at("points").at(0).at("seeds") == 3);
 }
 
+TEST_CASE("a point has no more digits than its file", "[grid]") {
+  Grid grid = ReadGrid(kTwoPoints).value();
+  grid.stores[0].store.per_item_us = 100.0 / 3;
+  for (const GridPoint& point : Expand(grid)) {
+    CHECK(ReadScenario(JsonText(ScenarioToJson(point.scenario))).value() == point.scenario);
+  }
+}
+
 TEST_CASE("a grid runs each point once, and its file comes back", "[grid]") {
   const std::vector<GridPoint> points = Expand(ReadGrid(kTwoPoints).value());
   std::vector<PointResults> results = TakeOver(points, {}, false);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "queueing.h"
 #include "rounding.h"
@@ -192,6 +193,8 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
                               .clients = step.clients,
                               .store_speed = step.store_speed});
   }
+  // Numbers of a grid may have more digits than those of a file, whose results must be found again.
+  if (auto written = ScenarioFromJson(ScenarioToJson(scenario))) scenario = std::move(*written);
   return point;
 }
 
