@@ -62,7 +62,10 @@ std::vector<Job> Missing(const std::vector<PointResults>& points,
 
 std::vector<std::pair<std::string, Policy>> WithNatural(
     std::vector<std::pair<std::string, Policy>> policies) {
-  for (const std::string& name : NaturalPolicies()) policies.emplace_back(name, *MakePolicy(name));
+  for (const std::string& name : NaturalPolicies()) {
+    const auto is_it = [&](const auto& policy) { return policy.first == name; };
+    if (std::ranges::none_of(policies, is_it)) policies.emplace_back(name, *MakePolicy(name));
+  }
   return policies;
 }
 
