@@ -408,6 +408,11 @@ TEST_CASE("grid keeps its results, resumes, and is plotted", "[command]") {
 
   CHECK(Command({"grid", grid, "--policy", "natural", "--json", out, "--resume"}).status == kOk);
   CHECK(TextOf(out) == first);
+  const Output anew = Command({"grid", grid, "--only", "N4", "--without-oracle", "--json", out});
+  CHECK(anew.status == kOk);
+  CHECK_THAT(anew.err, Contains("without --resume"));
+  CHECK(TextOf(out + "~") == first);
+  fs::rename(out + "~", out);
   const std::string part = scratch.File("part.json", first);
   CHECK(Command({"grid", grid, "--policy", "gap:10ms", "--json", part, "--resume", "--only", "N4"})
             .status == kOk);
@@ -531,6 +536,19 @@ TEST_CASE("a failure while jobs run ends them", "[parallel]") {
   const auto fail = [] { throw std::runtime_error("the disk is full"); };
   CHECK_THROWS_AS(internal::RunJobs(1000, 2, job, fail), std::runtime_error);
   CHECK(begun < 200);
+}
+
+TEST_CASE("a job that fails ends the jobs, and is reported", "[parallel]") {
+  std::atomic<int> begun{0};
+  std::atomic<int> done{0};
+  const auto job = [&](std::size_t index) {
+    ++begun;
+    if (index == 10) throw std::bad_alloc();
+    ++done;
+  };
+  CHECK_THROWS_AS(internal::RunJobs(1'000'000, 2, job, [] {}), std::bad_alloc);
+  CHECK(done == begun - 1);
+  CHECK(begun < 1'000'000);
 }
 
 TEST_CASE("names with line ends do not end a line of the script", "[plot]") {

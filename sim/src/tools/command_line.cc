@@ -144,7 +144,7 @@ class Parser {
         ->type_name("TEXT");
     auto* const json = app.add_option("--json", grid_.json_file,
                                       "Write all points to this file, from time to time and at the "
-                                      "end; - is stdout")
+                                      "end; - is stdout. An earlier file is kept as FILE~")
                            ->type_name("FILE");
     app.add_flag("--resume", grid_.resume,
                  "Keep the results that the file of --json has of this grid, and run what it "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "commands.h"
 #include "fields.h"
@@ -144,6 +145,12 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
   GridFile kept{.grid = grid.name, .policies = options.policies, .points = {}};
   std::vector<PointResults> results = Begin(all, points, options, kept);
   const bool save = !options.json_file.empty() && options.json_file != "-";
+  if (save && !options.resume && std::filesystem::is_regular_file(options.json_file)) {
+    const std::string earlier = options.json_file + "~";
+    std::filesystem::rename(options.json_file, earlier);
+    fmt::print(tool.err, "stout-sim: without --resume: what {} held is in {} now\n",
+               options.json_file, earlier);
+  }
   // Now rather than after an hour.
   if (save) WriteFile(options.json_file, SavedText(kept, results), tool);
 
