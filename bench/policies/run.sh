@@ -6,7 +6,7 @@
 # minutes, with --quick about 2, with --full some hours. `policy-bench --help` lists further
 # options. A further --store URL adds to the two. Prints tables. Writes all figures to
 # bench/results/policies.json, and pictures beside it. With options other than --full or
-# --documents 10000,100, all goes to BIN_DIR/../policies/ instead.
+# --documents 10000,100, or if the run does not end well, all goes to BIN_DIR/../policies/ instead.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -15,14 +15,15 @@ case $* in
   '' | --full | '--documents 10000,100') ;;
   *) results=$bin/../policies ;;
 esac
-mkdir -p "$results"
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-bench.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 
 status=0
 "$bin/policy-bench" --store "rocksdb:$scratch/db" "queue=memory:?latency=2ms&per_item=20us" \
-  --json "$results/policies.json" --plot-data "$scratch/plot" "$@" || status=$?
-
+  --json "$scratch/policies.json" --plot-data "$scratch/plot" "$@" || status=$?
+((status == 0)) || results=$bin/../policies  # what is not whole takes no place of what is
+mkdir -p "$results"
+[[ ! -e $scratch/policies.json ]] || cp "$scratch/policies.json" "$results/"
 for data in "$scratch"/plot/*.dat; do
   [[ -e $data ]] || continue
   name=$(basename "$data" .dat)
