@@ -35,12 +35,17 @@ median() { printf '%s\n' "$@" | sort -n | awk '{ a[NR] = $1 } END { print a[int(
 # report WHAT VALUE UNIT: one line of JSON, which run.sh collects.
 report() { jq -cn --arg what "$1" --argjson value "$2" --arg unit "$3" '$ARGS.named'; }
 
-# seconds_until LIMIT COMMAND...: how long it takes until the command succeeds; LIMIT if it does not.
+# seconds_until LIMIT COMMAND...: how long it takes until the command succeeds. Prints LIMIT and fails
+# if it does not.
 seconds_until() {
   local start
   start=$(now)
   while ! "${@:2}"; do
-    awk -v a="$(since "$start")" -v b="$1" 'BEGIN { exit a >= b }' || { echo "$1" && return; }
+    if awk -v a="$(since "$start")" -v b="$1" 'BEGIN { exit a < b }'; then
+      echo "not within $1 s: ${*:2}" >&2
+      echo "$1"
+      return 1
+    fi
     sleep 0.1
   done
   since "$start"
