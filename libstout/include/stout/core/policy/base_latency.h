@@ -12,7 +12,7 @@ namespace stout::inline v1 {
 /// cost is an estimate itself.
 ///
 /// The rise is slow because all servers on a store must reach the same value. Otherwise the law
-/// favours the servers with the larger estimate; see docs/ADAPTIVE.md, "Fairness".
+/// favours the servers with the larger estimate; see docs/ADAPTIVE.md.
 ///
 /// Units: seconds.   Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 class BaseLatency {
