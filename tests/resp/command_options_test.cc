@@ -17,27 +17,27 @@ constexpr std::string_view kSyntax = "ERR syntax error";
 constexpr std::string_view kNotAnInteger = "ERR value is not an integer or out of range";
 constexpr std::string_view kBadExpiry = "ERR invalid expire time in 'set' command";
 
-using Words = std::vector<std::string_view>;
+using Texts = std::vector<std::string_view>;
 
-Words Behind(Words front, const Words& options) {
+Texts Behind(Texts front, const Texts& options) {
   front.insert(front.end(), options.begin(), options.end());
   return front;
 }
 
-Parsed<SetOptions> Set(const Words& options) {
+Parsed<SetOptions> Set(const Texts& options) {
   return ParseSetOptions(Behind({"SET", "EX", "NX"}, options));  // A key and a value like any.
 }
 
-Parsed<ScanOptions> Scan(std::string_view cursor, const Words& options = {}) {
-  const Words arguments = Behind({"SCAN", cursor}, options);
+Parsed<ScanOptions> Scan(std::string_view cursor, const Texts& options = {}) {
+  const Texts arguments = Behind({"SCAN", cursor}, options);
   return ParseScanOptions(arguments);
 }
 
-Parsed<SearchOptions> Search(const Words& options) {
+Parsed<SearchOptions> Search(const Texts& options) {
   return ParseSearchOptions(Behind({"SEARCH", "LIMIT", "COUNT"}, options));
 }
 
-Parsed<SearchOptions> Grep(const Words& options) {
+Parsed<SearchOptions> Grep(const Texts& options) {
   return ParseGrepOptions(Behind({"GREP", "COUNT"}, options));
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("options of SET", "[options]") {
 }
 
 TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
-  const std::vector<Words> wrong = {{"NX", "XX"},
+  const std::vector<Texts> wrong = {{"NX", "XX"},
                                     {"XX", "NX"},
                                     {"EX"},
                                     {"PX", "1", "EX"},
@@ -94,7 +94,7 @@ TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
                                     {""},
                                     {"GET", "1"},
                                     {"EX", "x", "NXX"}};
-  for (const Words& options : wrong) {
+  for (const Texts& options : wrong) {
     CAPTURE(options);
     CHECK(Refusal(Set(options)) == kSyntax);
   }
@@ -109,14 +109,14 @@ TEST_CASE("options of SET that are none, or exclude each other", "[options]") {
 
 TEST_CASE("options of GETEX", "[options]") {
   using From = Expiry::From;
-  const auto getex = [](const Words& options) {
+  const auto getex = [](const Texts& options) {
     return ParseGetexOptions(Behind({"GETEX", "EX"}, options));
   };
   CHECK(*getex({}) == GetexOptions{});
   CHECK(*getex({"persist", "PERSIST"}) == GetexOptions{.persist = true});
   CHECK(*getex({"ex", "10"}) == GetexOptions{.expiry = Expiry{From::kNow, 10'000}});
   CHECK(*getex({"PXAT", "1", "PXAT", "2"}) == GetexOptions{.expiry = Expiry{From::kEpoch, 2}});
-  for (const Words& options : std::vector<Words>{{"PERSIST", "EX", "1"},
+  for (const Texts& options : std::vector<Texts>{{"PERSIST", "EX", "1"},
                                                  {"EX", "1", "PERSIST"},
                                                  {"EX", "1", "PX", "1"},
                                                  {"KEEPTTL"},

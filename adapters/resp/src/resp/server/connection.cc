@@ -166,8 +166,6 @@ bool ServerConnection::Admits(std::string_view command) {
 }
 
 bool ServerConnection::Gather() {
-  batch_->Clear();
-  words_.Clear();
   while (!batch_->full()) {
     const auto command = parser_.Next(input_);
     if (command && !admitted_ && !Admits(command->arguments.front())) return false;
@@ -180,6 +178,9 @@ bool ServerConnection::Gather() {
 
 asio::awaitable<void> ServerConnection::CarryOut() {
   co_await batch_->Run(replies_);
+  // It may have the replies, too, and the client may take hours to read them.
+  batch_->Clear();
+  words_.Clear();
   parser_.set_authenticated(session_.authenticated);
 }
 
