@@ -73,6 +73,7 @@ struct Request {
 
   /// If the keys are in several ranges: the command for the keys of each, with its `range`.
   std::vector<Request> parts;
+  bool is_part = false;  ///< of another request's `parts`
 
   /// The reply to a command on keys: `*replies` from reply_begin to reply_end.
   /// @{

@@ -63,6 +63,7 @@ void Reset(Request& request) {
 }
 
 bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
+bool Stays(const Request* request) { return IsExec(request) || request->is_part; }
 
 // Returns true if the command decides by what it reads, so that in mode aa+ec only the owner of the
 // range may carry it out.
@@ -184,6 +185,7 @@ void Router::Split(Request& request) {
     part.command = request.command;
     part.arguments = words_.Keep(command);
     part.range = range;
+    part.is_part = true;
     part.epoch = request.epoch;
     part.tenant = request.tenant;
     part.levels = request.levels;
@@ -260,15 +262,14 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
     KeepDisplaced(group.left);
     if (group.left.empty() || table_->cluster == nullptr) break;
     const auto lease = table_->ranges.LeaseOf(group.range);
-    const bool elsewhere = lease && lease->address != table_->cluster->self;
     if (group.epoch != 0) {
       // At once: while the node that sent it waits, it holds a connection that commands for other
       // ranges need. It pauses, and sends the group again.
       Redirect(group, lease ? lease->address : table_->cluster->self);
-    } else if (elsewhere) {
+    } else if (lease && lease->address != table_->cluster->self) {
       // Not around a transaction, which is forwarded: the client would send the commands before it
-      // again, after it.
-      if (redirects_ && std::ranges::none_of(group.left, IsExec)) Redirect(group, lease->address);
+      // again, after it. Nor parts: the client would follow each to another node, without end.
+      if (redirects_ && std::ranges::none_of(group.left, Stays)) Redirect(group, lease->address);
       if (!group.left.empty()) co_await Forward(group, *lease);
       KeepDisplaced(group.left);
     }
@@ -391,8 +392,7 @@ void Router::Redirect(Group& group, const std::string& owner) {
     request->displaced = false;
     KeyView first;
     (void)request->AllKeys([&first](KeyView key) { return first = key, false; });
-    const auto slot = redis::SlotOf(first);
-    request->error = fmt::format("MOVED {} {}:{}", slot, host, port);
+    request->error = fmt::format("MOVED {} {}:{}", redis::SlotOf(first), host, port);
   }
   group.left.clear();
 }

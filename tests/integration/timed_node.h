@@ -91,14 +91,15 @@ class ProbedStore final : public ForwardingStore {
   StoreTraits traits_;
 };
 
-// A node without its sockets.
+// A node without its sockets. `shared`, `cluster`: of a node among others, if it is one.
 struct TimedNode {
   explicit TimedNode(asio::io_context& runs, ProbedStore& store, std::int64_t& now, Epoch epoch,
-                     const EngineOptions& engine = Plain())
+                     const EngineOptions& engine = Plain(), Ranges* shared = nullptr,
+                     Cluster* cluster = nullptr)
       : context(runs),
         map(context.get_executor(), store, {.engine = engine}),
         ranges(map, [] {}),
-        service(ranges, store, nullptr, ""),
+        service(shared != nullptr ? *shared : ranges, store, cluster, ""),
         node_store(store) {
     map.interposer().OpenWithEpoch(epoch);
     service.main.deadlines.now = [&now] { return now; };

@@ -1,0 +1,127 @@
+// A node that shares two ranges with a scripted node: what it forwards, what it does for the
+// other, and keys that no node owns.
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/cluster.h"
+#include "node/ranges.h"
+#include "stout/adapters/partition.h"
+#include "stout/adapters/range_server.h"
+#include "stout/in_process_leases.h"
+#include "tests/adapters/scripted_resp_server.h"
+#include "tests/support/catch.h"
+#include "timed_node.h"
+
+namespace stout::node {
+namespace {
+
+using namespace std::chrono_literals;
+using Catch::StartsWith;
+using test::ScriptedRespServer;
+
+constexpr char kSelf[] = "self:1";
+constexpr char kTooLarge[] =
+    "-ERR the replies are larger than --max-replies: request less at a time";
+constexpr char kNoRoom[] = "-TRYAGAIN not done: the replies to others take the room";
+
+// Two ranges, whose owners the test sets.
+class TwoRanges final : public Ranges {
+ public:
+  [[nodiscard]] const Partition& partition() const override { return partition_; }
+  void Run(RangeId range, bool, RangeServer::Operation operation) override {
+    if (!owners[range] || *owners[range] != kSelf) return operation(nullptr);
+    const auto served =
+        std::make_shared<ServedRange>(ServedRange{.range = range,
+                                                  .epoch = 1,
+                                                  .map = {std::shared_ptr<void>(), map},
+                                                  .owns = [] { return true; },
+                                                  .state = nullptr});
+    asio::dispatch(map->get_executor(),
+                   [served, operation = std::move(operation)]() mutable { operation(served); });
+  }
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override {
+    if (!owners[range]) return std::nullopt;
+    return Lease{.address = *owners[range], .session = 1, .epoch = 1};
+  }
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return {}; }
+  void OnFenced(const ServedRange&) override {}
+
+  std::vector<std::optional<std::string>> owners = {kSelf, kSelf};
+  KeyMap* map = nullptr;
+
+ private:
+  const Partition partition_ = SlotPartition(2);
+};
+
+RangeServerOptions OptionsOfTwo() {
+  RangeServerOptions options;
+  options.partition = SlotPartition(2);
+  return options;
+}
+
+struct NeighbourTest {
+  NeighbourTest() { ranges.map = &node.map; }
+
+  // Returns a key of a range.
+  [[nodiscard]] std::string KeyIn(RangeId range) const {
+    for (int i = 0;; ++i) {
+      std::string key = "{" + std::to_string(i) + "}";
+      if (ranges.RangeOf(key) == range) return key;
+    }
+  }
+  // Lets a client of Redis Cluster look at the owners. The second range is the neighbour's then.
+  void ShareWithNeighbour() {
+    ranges.owners[1] = "127.0.0.1:" + std::to_string(neighbour.port());
+    REQUIRE(client.Do({"CLUSTER", "SLOTS"}) == "[]");
+  }
+  // The replies to commands of another node, by a new connection.
+  std::vector<std::string> AsPeer(std::vector<Words> commands) {
+    commands.insert(commands.begin(), {"STOUT.PEER", "1"});
+    std::vector<std::string> replies = Connection(node).Pipeline(commands);
+    replies.erase(replies.begin());
+    return replies;
+  }
+
+  ScriptedRespServer neighbour{
+      [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{"+OK\r\n"}; }};
+  asio::io_context context;
+  std::int64_t now = kStart;
+  ProbedStore store{context.get_executor()};
+  SharedStore source{context.get_executor(), store, "ranges", {}};
+  InProcessLeases leases{context.get_executor()};
+  RangeServer server{context.get_executor(), source, leases, OptionsOfTwo()};
+  Cluster cluster{server, kSelf, Peers(context.get_executor(), "", 1min, 2)};
+  TwoRanges ranges;
+  TimedNode node{context, store, now, 1, Plain(), &ranges, &cluster};
+  Connection client{node};
+  const std::string own = KeyIn(0);
+  const std::string foreign = KeyIn(1);
+};
+
+TEST_CASE_METHOD(NeighbourTest, "a command that is split by range is forwarded, not redirected",
+                 "[node][cluster]") {
+  neighbour.Follow([](const ScriptedRespServer::Command& command) -> ScriptedRespServer::Answer {
+    if (command.front() == "mget") return {"*1\r\n" + test::Bulk("there")};
+    if (command.front() == "del") return {":1\r\n"};
+    return {"+OK\r\n"};
+  });
+  CHECK(client.Do({"SET", own, "here"}) == "+OK");
+  ShareWithNeighbour();
+  CHECK_THAT(client.Do({"GET", foreign}), StartsWith("-MOVED"));
+  CHECK_THAT(client.Do({"MGET", foreign, foreign}), StartsWith("-MOVED"));
+  CHECK(client.Do({"MGET", own, foreign}) == "[$here, $there]");
+  CHECK(client.Do({"DEL", own, foreign}) == ":2");
+  CHECK(client.Do({"GET", own}) == "(nil)");
+}
+
+}  // namespace
+}  // namespace stout::node
