@@ -212,8 +212,7 @@ bool Execution::RunPage(Request& request) {
     const DatedValue dated = DecodeValue(each.state.value);
     if (!each.state.found || dated.expired(now_)) continue;
     const std::string_view value = request.values ? dated.value : "";
-    if (!limits_.replies.Take(each.key.size() + value.size())) {
-      request.error = kRepliesTooLarge;
+    if (!TakeRoom(request, limits_.replies, each.key.size() + value.size())) {
       revealed_.clear();
       return true;
     }

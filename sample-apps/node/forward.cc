@@ -145,8 +145,9 @@ std::optional<TimePoint> TakeSeen(const resp::Reply& levels) {
 
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
                std::string& replies) {
-  request.displaced = reply.code() == "MOVED";
-  if (request.displaced) {
+  const bool moved = reply.code() == "MOVED";
+  request.displaced = moved || (reply.error() && reply.text == kNoRoomNow);
+  if (moved) {
     request.error = "TRYAGAIN not done: the range of the key has moved";
   } else if (reply.error()) {
     request.error = reply.text;

@@ -20,6 +20,8 @@ namespace stout::node {
 ///                             this epoch. If this node does not serve it at present, they are
 ///                             answered MOVED at once, rather than forwarded again. They are of
 ///                             tenant 0, and at the levels of a new connection.
+///                             A command is answered kNoRoomNow if the replies to commands before
+///                             it take the room for replies. The node sends it again.
 ///     STOUT.TAG tenant        They are of this tenant. A node of an older version answers with an
 ///                             error, which does not matter.
 ///     STOUT.LEVEL ...         They are at these levels, see LevelCommands. An older node answers
@@ -45,7 +47,8 @@ void AddLevels(const Levels& levels, const internal::CausalToken& seen, resp::Co
 [[nodiscard]] std::optional<TimePoint> TakeSeen(const resp::Reply& levels);
 
 /// Takes the reply of the owner. The client's reply is appended to `replies`, if there is room or
-/// the request is a change. If the owner was another node, the request is displaced.
+/// the request is a change. The request is displaced if the owner was another node, or had no room
+/// at that time.
 void TakeReply(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
                std::string& replies);
 

@@ -9,6 +9,15 @@
 
 namespace stout::node {
 
+bool TakeRoom(Request& request, ReplyRoom& room, std::size_t bytes) {
+  const std::size_t taken = room.Take(bytes);
+  request.room += taken;
+  if (taken > 0) return true;
+  const bool alone = room.taken() == request.room;  // it would always fail
+  request.error = request.epoch == 0 || alone ? kRepliesTooLarge : kNoRoomNow;
+  return false;
+}
+
 void KeyTurn::Run(const std::string* state) {
   stored = state != nullptr;
   const DatedValue dated = state != nullptr ? DecodeValue(*state) : DatedValue{};
@@ -49,10 +58,7 @@ bool KeyTurn::ReplyValue() {
     reply.Null();
     return true;
   }
-  if (!limits.replies.Take(value->size())) {
-    request.error = kRepliesTooLarge;
-    return false;
-  }
+  if (!TakeRoom(request, limits.replies, value->size())) return false;
   reply.BulkString(*value);
   return true;
 }

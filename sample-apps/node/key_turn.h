@@ -15,6 +15,10 @@
 
 namespace stout::node {
 
+/// Takes room for a part of the reply to a request. Returns false, and sets request.error, if less
+/// is left: kNoRoomNow if the command is of another node and others have taken some of the room.
+[[nodiscard]] bool TakeRoom(Request& request, ReplyRoom& room, std::size_t bytes);
+
 /// One of the keys of a command, in one turn of the strand. The command looks at it, may change it,
 /// and replies. The reply counts only if the command did not fail.
 ///

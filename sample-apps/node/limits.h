@@ -12,26 +12,31 @@ namespace stout::node {
 /// Threads: any.
 class ReplyRoom {
  public:
-  void Reset(std::size_t bytes) { left_ = bytes; }
+  void Reset(std::size_t bytes) { left_ = size_ = bytes; }
   [[nodiscard]] std::size_t left() const { return left_; }
-  /// Takes room for a string of this size and what is around it in a reply. Returns false, and
-  /// takes nothing, if less is left.
-  [[nodiscard]] bool Take(std::size_t bytes) {
+  [[nodiscard]] std::size_t taken() const { return size_ - left_; }
+  /// Takes room for a string of this size and what is around it in a reply. Returns the room that
+  /// it took: 0 if less was left.
+  std::size_t Take(std::size_t bytes) {
     constexpr std::size_t kAround = 32;  // "$", the size, and the ends of two lines: at most 25
     bytes += kAround;
     std::size_t left = left_;
     while (left >= bytes) {
-      if (left_.compare_exchange_weak(left, left - bytes)) return true;
+      if (left_.compare_exchange_weak(left, left - bytes)) return bytes;
     }
-    return false;
+    return 0;
   }
 
  private:
+  std::size_t size_ = 0;
   std::atomic<std::size_t> left_ = 0;
 };
 
 inline constexpr std::string_view kRepliesTooLarge =
     "ERR the replies are larger than --max-replies: request less at a time";
+/// The owner's answer to another node. The commands of a batch from a node are of many clients.
+inline constexpr std::string_view kNoRoomNow =
+    "TRYAGAIN not done: the replies to others take the room";
 
 /// Limits of what commands may make.
 struct Limits {

@@ -343,7 +343,8 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     if (request.command != nullptr && request.command->name == "reset") table_ = &service_.main;
     if (!request.states.empty() && request.error.empty()) Watch(request);
   }
-  Join(out);
+  const std::size_t most = out.size() + service_.limits.max_replies;
+  for (Request& request : requests_) Reply(request, most, out);
   const Duration latency = resp::Now() - begin;
   for (const Request& request : requests_) {
     if (request.command != nullptr) {
@@ -361,11 +362,6 @@ void NodeBatch::Watch(Request& request) {
       continue;
     request.error = "ERR the watched keys are larger than --max-request";
   }
-}
-
-void NodeBatch::Join(std::string& out) {
-  const std::size_t most = out.size() + service_.limits.max_replies;
-  for (Request& request : requests_) Reply(request, most, out);
 }
 
 void NodeBatch::Reply(Request& request, std::size_t most, std::string& out) {
@@ -386,10 +382,13 @@ void NodeBatch::Reply(Request& request, std::size_t most, std::string& out) {
   } else {
     out += request.reply();
   }
-  // The reply to a change must not say that it failed. Its values have taken room.
-  if (out.size() > most && out.size() - begin > kRepliesTooLarge.size() && ReadsOnly(request)) {
+  // The reply to a change must not say that it failed. Its values have taken room. A small reply to
+  // another node has no room only if the replies before it are large.
+  const std::size_t size = out.size() - begin;
+  if (out.size() > most && size > kRepliesTooLarge.size() && ReadsOnly(request)) {
     out.resize(begin);
-    reply.Error(kRepliesTooLarge);
+    const bool small = size <= service_.limits.max_replies / 2;
+    reply.Error(request.epoch != 0 && small ? kNoRoomNow : kRepliesTooLarge);
   }
   request.failed = begin < out.size() && out[begin] == '-';
   if (request.failed) service_.command_stats.Error(std::string_view(out).substr(begin));

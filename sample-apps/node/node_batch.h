@@ -61,7 +61,6 @@ class NodeBatch final : public resp::Batch {
   // Carries out requests that one Runner takes together.
   [[nodiscard]] boost::asio::awaitable<void> RunAlike(std::span<Request> requests);
   void Watch(Request& request);
-  void Join(std::string& out);
   // `most`: the size of `out` that only replies to changes may exceed.
   void Reply(Request& request, std::size_t most, std::string& out);
 

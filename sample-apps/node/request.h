@@ -51,6 +51,7 @@ struct Request {
   bool relaxed = false;          ///< a member may answer it
   bool served = false;           ///< a member has answered it
   Epoch epoch = 0;               ///< not 0: of the range, as the node knows it that forwards this
+  std::size_t room = 0;          ///< that its reply has taken of the batch's ReplyRoom
   std::vector<KeyState> states;  ///< of its keys, if it asks for them
 
   /// Members for EXEC.

@@ -123,5 +123,45 @@ TEST_CASE_METHOD(NeighbourTest, "a command that is split by range is forwarded, 
   CHECK(client.Do({"GET", own}) == "(nil)");
 }
 
+TEST_CASE_METHOD(NeighbourTest, "a read for which its owner has no room is sent again",
+                 "[node][cluster]") {
+  int reads = 0;
+  neighbour.Follow([&](const ScriptedRespServer::Command& command) -> ScriptedRespServer::Answer {
+    if (command.front() != "GET") return {"+OK\r\n"};
+    if (++reads == 1) return {std::string(kNoRoom) + "\r\n"};
+    return {test::Bulk("there")};
+  });
+  ranges.owners[1] = "127.0.0.1:" + std::to_string(neighbour.port());
+  CHECK(client.Do({"GET", foreign}) == "$there");
+  CHECK(reads == 2);
+}
+
+TEST_CASE_METHOD(NeighbourTest, "forwarded commands are not to blame for the room of others",
+                 "[node][cluster]") {
+  node.service.limits.max_replies = 140;
+  const std::string value(60, 'v');
+  REQUIRE(client.Do({"SET", own, value}) == "+OK");
+  CHECK(AsPeer({{"GET", own},
+                {"GET", own},
+                {"GETDEL", own},
+                {"MGET", own, own},
+                {"STOUT.PAGE", "0", "", "", "10", "1"}}) ==
+        std::vector<std::string>{"$" + value, kNoRoom, kNoRoom, kNoRoom, kNoRoom});
+  // A reply that is too large without others is an error, however often it is asked for.
+  CHECK(AsPeer({{"MGET", own, own}, {"GET", own}}) == std::vector<std::string>{kTooLarge, kNoRoom});
+  // Former commands of a transaction may have changed keys.
+  CHECK(AsPeer({{"STOUT.EXEC", "0", "2", "GET", own, "2", "GET", own}}).front() ==
+        "[$" + value + ", " + kTooLarge + "]");
+  // Without values, too.
+  node.service.limits.max_replies = 200;
+  Words absent = {"MGET"};
+  absent.insert(absent.end(), 14, own + "absent");
+  CHECK(AsPeer({{"GET", own}, {"GET", own}, absent}).back() == kNoRoom);
+  node.service.limits.max_replies = 140;
+  // The commands of one client are.
+  CHECK(client.Pipeline({{"GET", own}, {"GET", own}}) ==
+        std::vector<std::string>{"$" + value, kTooLarge});
+}
+
 }  // namespace
 }  // namespace stout::node
