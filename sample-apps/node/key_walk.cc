@@ -38,6 +38,9 @@ std::string WhyNot(Errc why) {
   return fmt::format("ERR the store cannot list its keys: {}", ErrorCode(why).message());
 }
 
+constexpr std::string_view kNoOwner =
+    "TRYAGAIN a range has no owner at present: repeat the command, or begin again with cursor 0";
+
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }
@@ -67,6 +70,7 @@ asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResu
     if (!key.state.found || DecodeValue(key.state.value).expired(now)) return true;
     if (!router_.redirects()) return false;
     const auto lease = table_->ranges.LeaseOf(table_->ranges.RangeOf(key.key));
+    if (!lease) request.error = kNoOwner;
     return !lease || lease->address != table_->cluster->self;
   });
   co_return request.error.empty();
@@ -125,12 +129,15 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   do {
     if (co_await Read(request, scan, page) && !page.keys.empty())
       removed |= co_await Remove(request, page);
-    if (!request.error.empty()) {
-      if (removed && request.not_done()) request.error = "ERR not all done: " + request.error;
-      co_return;
-    }
     scan.cursor = std::move(page.cursor);
-  } while (!scan.cursor.empty());
+  } while (request.error.empty() && !scan.cursor.empty());
+  // The keys of a range that has lost its owner since were left to that.
+  for (RangeId range = 0; router_.redirects() && range < table_->ranges.partition().ranges; ++range)
+    if (request.error.empty() && !table_->ranges.LeaseOf(range)) request.error = kNoOwner;
+  if (!request.error.empty()) {
+    if (removed && request.not_done()) request.error = "ERR not all done: " + request.error;
+    co_return;
+  }
   if (!router_.redirects()) table_->key_count.Set(0);
   resp::ReplyWriter(replies_, session_.version).Ok();
 }

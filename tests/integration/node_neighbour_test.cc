@@ -163,5 +163,25 @@ TEST_CASE_METHOD(NeighbourTest, "forwarded commands are not to blame for the roo
         std::vector<std::string>{"$" + value, kTooLarge});
 }
 
+TEST_CASE_METHOD(NeighbourTest, "a pass over the keys of a node fails at a key that no node owns",
+                 "[node][cluster]") {
+  REQUIRE(client.Do({"SET", own, "here"}) == "+OK");
+  REQUIRE(client.Do({"SET", foreign, "there"}) == "+OK");
+  ShareWithNeighbour();
+  CHECK(client.Do({"DBSIZE"}) == ":1");
+  CHECK(client.Do({"SCAN", "0"}) == "[$0, [$" + own + "]]");
+  ranges.owners[1].reset();
+  for (const Words& command : {Words{"DBSIZE"}, Words{"SCAN", "0"}, Words{"FLUSHALL"}})
+    CHECK_THAT(client.Do(command), StartsWith("-TRYAGAIN"));
+  // The client asks all nodes again once there is an owner.
+  ranges.owners[1] = kSelf;
+  CHECK(client.Do({"FLUSHALL"}) == "+OK");
+  CHECK(store.Stored(foreign) == "(none)");
+  // The owner was lost during the pass.
+  REQUIRE(client.Do({"SET", own, "here"}) == "+OK");
+  ranges.owners[1].reset();
+  CHECK_THAT(client.Do({"FLUSHALL"}), StartsWith("-ERR not all done: TRYAGAIN"));
+}
+
 }  // namespace
 }  // namespace stout::node
