@@ -234,7 +234,13 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
   }
   const auto& [config, created] = listed->second;
   const std::string id = Tables::IdOf(created);
+  constexpr std::string_view kChanged =
+      "TRYAGAIN the table has changed meanwhile: repeat the command";
   if (Table* const table = co_await Await(request, name)) {
+    if (table->id != id) {  // another client has created it again
+      request.error = kChanged;
+      co_return "";
+    }
     begun = true;
     co_await Empty(*table);
   } else {
@@ -246,8 +252,7 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
   if (!noted && !request.error.empty()) co_return "";
   begun = true;
   if (!co_await ChangeRecord(registry, request, DropTable(name, created))) {
-    if (request.error.empty())
-      request.error = "TRYAGAIN the table has changed meanwhile: repeat the command";
+    if (request.error.empty()) request.error = kChanged;
     co_return "";
   }
   // The id is listed until no node serves the table any more.
