@@ -47,6 +47,9 @@ constexpr std::string_view kNotCounted =
     "ERR WAIT does not work in mode aa+ec, whose nodes drop what a silent member lacks: use "
     "STOUT.LEVEL WRITE";
 
+/// How much later than the time of WAIT the answer of another node may come.
+constexpr auto kLate = std::chrono::seconds(1);
+
 constexpr std::string_view kWaitSyntax = "ERR syntax: WAIT members milliseconds";
 
 constexpr std::string_view kNewOwner =
@@ -296,7 +299,8 @@ asio::awaitable<void> LevelCommands::CountAt(const std::string& owner, Question&
     commands.Argument(std::to_string(range));
     commands.Argument(std::to_string(epoch));
   }
-  const resp::Outcome outcome = co_await table_->cluster->peers.RunAlone(owner, commands);
+  const resp::Outcome outcome =
+      co_await table_->cluster->peers.RunAlone(owner, commands, question.timeout + kLate);
   if (outcome.errc != Errc::kOk) {
     question.error = fmt::format("UNKNOWN node {}: {}", owner, outcome.message);
   } else if (outcome.replies.front().kind != resp::Reply::Kind::kInteger) {

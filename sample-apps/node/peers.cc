@@ -61,7 +61,7 @@ asio::awaitable<resp::Outcome> Peers::Run(std::string address, RangeId range,
 }
 
 // Returns null if it is no address.
-std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) const {
+std::shared_ptr<resp::Peer> Peers::MakePeer(const std::string& address) const {
   const auto authority = resp::ReadAuthority(address, 0);
   if (!authority || authority->addresses.size() != 1) return nullptr;
   resp::Peer peer{.name = "node " + address,
@@ -81,13 +81,15 @@ std::shared_ptr<const resp::Peer> Peers::MakePeer(const std::string& address) co
       return resp::MakeTlsLayer(socket, **tls, host);
     };
   }
-  return std::make_shared<const resp::Peer>(std::move(peer));
+  return std::make_shared<resp::Peer>(std::move(peer));
 }
 
-asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address,
-                                               const resp::Commands& commands) {
+asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address, const resp::Commands& commands,
+                                               Duration timeout) {
   const auto peer = MakePeer(address);
   if (!peer) co_return resp::Outcome{Errc::kBadUrl, "'" + address + "' is no address of a node"};
+  peer->timeout = timeout;
+  peer->connect_timeout = std::min<Duration>(kConnectTimeout, timeout);
   resp::Connection connection(peer, executor_);
   resp::Outcome outcome = co_await connection.Open();
   if (outcome.errc == Errc::kOk) outcome = co_await connection.Run(commands);

@@ -49,9 +49,11 @@ class Peers {
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address, RangeId range,
                                                           const resp::Commands& commands);
 
-  /// As Run, by a connection of its own: for commands that may wait long.
+  /// As Run, by a connection of its own, for commands that may wait long. They end after `timeout`,
+  /// and the time to connect, which is at most as long.
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> RunAlone(std::string address,
-                                                               const resp::Commands& commands);
+                                                               const resp::Commands& commands,
+                                                               Duration timeout);
 
   /// Ends the calls to nodes that have not been members for some seconds, because they may hang.
   /// `members` is sorted. Call it from time to time.
@@ -78,7 +80,7 @@ class Peers {
     bool gone = false;               // and is not expected to answer any more
   };
 
-  [[nodiscard]] std::shared_ptr<const resp::Peer> MakePeer(const std::string& address) const;
+  [[nodiscard]] std::shared_ptr<resp::Peer> MakePeer(const std::string& address) const;
   void Enqueue(const std::string& address, Call call);
   // Returns true if calls of the range wait, and one more connection may carry them.
   [[nodiscard]] bool MaySend(const Range& range) const;

@@ -38,15 +38,27 @@ class Caller {
   bool Await(std::size_t count) {
     const auto deadline = std::chrono::steady_clock::now() + 10s;
     while (answers.size() < count && std::chrono::steady_clock::now() < deadline) {
+      context_.restart();  // it ends when it has nothing to do
       context_.run_for(10ms);
     }
     return answers.size() == count;
   }
   void RunFor(Duration time) { context_.run_for(time); }
+  [[nodiscard]] ScriptedRespServer& server() { return server_; }
+  // Sends a GET by a connection of its own. Adds the answer to `answers`.
+  void GetAlone(std::string key, Duration timeout) {
+    asio::co_spawn(context_, SendAlone(std::move(key), timeout), asio::detached);
+  }
 
   std::vector<std::string> answers;
 
  private:
+  asio::awaitable<void> SendAlone(std::string key, Duration timeout) {
+    resp::Commands commands;
+    commands.Add({"GET", key});
+    const resp::Outcome outcome = co_await peers_.RunAlone(address_, commands, timeout);
+    answers.push_back(outcome.message);
+  }
   asio::awaitable<void> Send(RangeId range, std::string key) {
     resp::Commands commands;
     commands.Add({"GET", key});
@@ -78,6 +90,17 @@ TEST_CASE("commands that wait for a connection are sent when one is answered", "
   std::ranges::sort(caller.answers, {}, [](const std::string& text) { return std::stoi(text); });
   for (int i = 0; i < 1000; ++i)
     CHECK(caller.answers[static_cast<std::size_t>(i)] == std::to_string(i));
+}
+
+TEST_CASE("a command of its own connection is given up after its own time", "[node][peers]") {
+  Caller caller;
+  caller.GetAlone("silent", 10ms);  // other commands have a minute
+  CHECK(caller.Await(1));
+  caller.server().Follow([](const ScriptedRespServer::Command&) -> ScriptedRespServer::Answer {
+    return {};  // not even to the greeting
+  });
+  caller.GetAlone("a", 10ms);
+  CHECK(caller.Await(2));
 }
 
 }  // namespace
