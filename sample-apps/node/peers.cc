@@ -165,6 +165,7 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
         node.problem = outcome.message;
         spdlog::warn("{}: {}", node.peer->name, node.problem);
       }
+      if (sent) node.problem.clear();
       if (sent) outcome = co_await connection->Run(commands);
     } catch (const std::bad_alloc& error) {
       outcome = {sent ? Errc::kUnknown : Errc::kTransient, error.what()};

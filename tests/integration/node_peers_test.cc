@@ -12,6 +12,7 @@
 #include "tests/adapters/scripted_resp_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/log_capture.h"
 
 namespace stout::node {
 namespace {
@@ -101,6 +102,29 @@ TEST_CASE("a command of its own connection is given up after its own time", "[no
   });
   caller.GetAlone("a", 10ms);
   CHECK(caller.Await(2));
+}
+
+TEST_CASE("a node that cannot be reached is logged again after it was reached", "[node][peers]") {
+  const auto refuses = [](const ScriptedRespServer::Command&) -> ScriptedRespServer::Answer {
+    return {"-ERR max number of clients reached\r\n", true};
+  };
+  const test::LogCapture log;
+  Caller caller;
+  const auto get = [&] {
+    caller.Get(0, "a");
+    REQUIRE(caller.Await(caller.answers.size() + 1));
+  };
+  caller.server().Follow(refuses);
+  get();
+  get();
+  CHECK(log.Count("max number of clients") == 1);
+  caller.server().Follow(AnswerAllBut);
+  get();
+  CHECK(caller.answers.back() == "a");
+  caller.server().Follow(refuses);
+  caller.server().Cut();
+  get();
+  CHECK(log.Count("max number of clients") == 2);
 }
 
 }  // namespace
