@@ -193,8 +193,9 @@ void NodeBatch::Queue(Request& request) {
     request.error = "ERR Command not allowed inside a transaction";
   } else if (request.error.empty() &&
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
-    request.error = fmt::format("ERR a transaction has at most {} commands and --max-request bytes",
-                                Transaction::kMostQueued);
+    request.error =
+        fmt::format("ERR a transaction has at most {} commands, {} words and --max-request bytes",
+                    Transaction::kMostQueued, Transaction::kMostWords);
   }
   if (request.error.empty()) {
     request.status = "QUEUED";

@@ -134,7 +134,8 @@ TEST_CASE("a transaction runs its commands together", "[node]") {
   CHECK(client.Do({"MULTI"}) == "+OK");
   for (int i = 0; i < 16'384; ++i) client.Queue({"PING"});
   for (int i = 0; i < 16'384; ++i) REQUIRE(client.Receive() == "+QUEUED");
-  CHECK(client.Do({"PING"}).starts_with("-ERR a transaction has at most 16384 commands"));
+  CHECK(client.Do({"PING"}) ==
+        "-ERR a transaction has at most 16384 commands, 500000 words and --max-request bytes");
   CHECK(client.Do({"EXEC"}).starts_with("-EXECABORT"));
 }
 
