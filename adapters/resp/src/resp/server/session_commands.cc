@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -157,9 +159,33 @@ void ClientId(const Call& call) { call.reply.Integer(static_cast<std::int64_t>(c
 
 void ClientInfo(const Call& call) { call.reply.Verbatim("txt", Describe(call.session) + "\n"); }
 
+// Of the types that redis has, all clients are normal.
 void ClientList(const Call& call) {
+  const Arguments options = call.arguments.subspan(2);
+  const bool by_type = options.size() == 2 && EqualIgnoringCase(options[0], "TYPE");
+  const bool by_id = options.size() >= 2 && EqualIgnoringCase(options[0], "ID");
+  if (!options.empty() && !by_type && !by_id) return call.reply.Error(kSyntaxError);
+  const auto is_type = [&](std::string_view type) { return EqualIgnoringCase(options[1], type); };
+  std::set<std::uint64_t> ids;
+  if (by_id) {
+    for (const std::string_view option : options.subspan(1)) {
+      const auto id = ParseInteger(option);
+      if (!id) return call.reply.Error("ERR Invalid client ID");
+      ids.insert(static_cast<std::uint64_t>(*id));
+    }
+  } else if (by_type && !is_type("normal")) {
+    const bool known =
+        is_type("master") || is_type("pubsub") || is_type("replica") || is_type("slave");
+    if (!known) {
+      return call.reply.Error(
+          fmt::format("ERR Unknown client type '{}'", options[1].substr(0, 32)));
+    }
+    return call.reply.Verbatim("txt", "");
+  }
   std::string lines;
-  for (const auto& [id, session] : call.service.sessions) lines += Describe(*session) + "\n";
+  for (const auto& [id, session] : call.service.sessions) {
+    if (!by_id || ids.contains(id)) lines += Describe(*session) + "\n";
+  }
   call.reply.Verbatim("txt", lines);
 }
 
@@ -289,7 +315,7 @@ constexpr Command kCommands[] = {
     {0, "client|info", 2, kAnyTime, {}, kConnection,
      "connection", "6.2.0", "Describes the connection.", {}, ClientInfo},
     {0, "client|list", -2, kAdmin | kAnyTime, {}, kConnection,
-     "connection", "2.4.0", "Describes all connections.", {}, ClientList},
+     "connection", "2.4.0", "Describes connections.", "[ID id ... | TYPE type]", ClientList},
     {0, "client|setinfo", 4, kAnyTime, {}, kConnection,
      "connection", "7.2.0", "Tells the name or version of the client library.", "LIB-NAME|LIB-VER text", ClientSetinfo},
     {0, "client|setname", 3, kAnyTime, {}, kConnection,
