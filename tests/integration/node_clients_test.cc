@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 #include "tests/support/node_server.h"
 #include "tests/support/resp_client.h"
 
@@ -36,6 +37,13 @@ TEST_CASE("CLIENT LIST shows the clients that are asked for", "[node]") {
   for (const std::vector<std::string>& options :
        std::vector<std::vector<std::string>>{{"x"}, {"ID"}, {"TYPE"}, {"TYPE", "normal", "x"}})
     CHECK(lists(options) == "-ERR syntax error");
+  // A node is no client.
+  CHECK(second.Do({"QUIT"}) == "+OK");
+  RespClient peer(node.port());
+  REQUIRE(peer.Do({"STOUT.PEER", "1"}) == "+OK");
+  CHECK(Eventually([&] {
+    return first.Do({"INFO", "clients"}).find("connected_clients:1\r") != std::string::npos;
+  }));
 }
 
 }  // namespace

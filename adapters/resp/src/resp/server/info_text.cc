@@ -57,7 +57,7 @@ void DescribeServer(const Service& service, std::string_view version_name, InfoT
               std::chrono::duration_cast<std::chrono::seconds>(Now() - service.started).count());
   }
   if (text.Section("Clients")) {
-    text.Line("connected_clients", service.sessions.size());
+    text.Line("connected_clients", service.clients);
     text.Line("maxclients", service.limits.max_clients);
     text.Line("slow_readers_cut_off", service.connection_stats.slow_readers);
   }
