@@ -41,6 +41,8 @@ std::string WhyNot(Errc why) {
 constexpr std::string_view kNoOwner =
     "TRYAGAIN a range has no owner at present: repeat the command, or begin again with cursor 0";
 
+constexpr std::string_view kEnding = "TRYAGAIN this node ends: repeat the command at another";
+
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }
@@ -74,6 +76,14 @@ asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResu
     return !lease || lease->address != table_->cluster->self;
   });
   co_return request.error.empty();
+}
+
+// A pass over many keys would hold up the end of the node.
+bool KeyWalk::Advance(Request& request, ScanRequest& scan, ScanResult& page) const {
+  scan.cursor = std::move(page.cursor);
+  if (scan.cursor.empty()) return false;
+  if (service_.draining) request.error = kEnding;
+  return request.error.empty();
 }
 
 asio::awaitable<void> KeyWalk::Scan(Request& request) {
@@ -116,8 +126,8 @@ asio::awaitable<void> KeyWalk::Count(Request& request) {
   do {
     if (!co_await Read(request, scan, page)) co_return;
     count += static_cast<std::int64_t>(page.keys.size());
-    scan.cursor = std::move(page.cursor);
-  } while (!scan.cursor.empty());
+  } while (Advance(request, scan, page));
+  if (!request.error.empty()) co_return;
   if (!router_.redirects()) table_->key_count.Set(count);
   resp::ReplyWriter(replies_, session_.version).Integer(count);
 }
@@ -129,8 +139,7 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   do {
     if (co_await Read(request, scan, page) && !page.keys.empty())
       removed |= co_await Remove(request, page);
-    scan.cursor = std::move(page.cursor);
-  } while (request.error.empty() && !scan.cursor.empty());
+  } while (request.error.empty() && Advance(request, scan, page));
   // The keys of a range that has lost its owner since were left to that.
   for (RangeId range = 0; router_.redirects() && range < table_->ranges.partition().ranges; ++range)
     if (request.error.empty() && !table_->ranges.LeaseOf(range)) request.error = kNoOwner;

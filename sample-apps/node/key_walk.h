@@ -45,6 +45,9 @@ class KeyWalk {
   // Reads a page of live keys. Returns false, with request.error, if the store cannot.
   [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, ScanRequest scan,
                                                   ScanResult& page);
+  // Returns true if there is a page behind this one, and lets `scan` read it. Sets request.error if
+  // the node ends before.
+  [[nodiscard]] bool Advance(Request& request, ScanRequest& scan, ScanResult& page) const;
   // Deletes keys, and waits until that is durable at the request's level. Returns true if any may
   // be deleted, also after an error.
   [[nodiscard]] boost::asio::awaitable<bool> Remove(Request& request, const ScanResult& page);

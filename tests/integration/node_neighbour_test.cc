@@ -183,5 +183,16 @@ TEST_CASE_METHOD(NeighbourTest, "a pass over the keys of a node fails at a key t
   CHECK_THAT(client.Do({"FLUSHALL"}), StartsWith("-ERR not all done: TRYAGAIN"));
 }
 
+TEST_CASE_METHOD(NeighbourTest, "a pass over all keys ends when the node does", "[node]") {
+  Words set = {"MSET"};
+  for (int i = 0; i < 1500; ++i) set.insert(set.end(), {own + std::to_string(i), "v"});
+  REQUIRE(client.Do(set) == "+OK");
+  const std::string command = GENERATE("DBSIZE", "FLUSHALL");
+  const int before = store.scans;
+  store.after_scan = [this] { node.service.draining = true; };
+  CHECK_THAT(client.Do({command}), Catch::Contains("TRYAGAIN this node ends"));
+  CHECK(store.scans == before + 1);
+}
+
 }  // namespace
 }  // namespace stout::node

@@ -93,12 +93,12 @@ void Listener::Start() {
 template <typename Acceptor>
 asio::awaitable<void> Listener::Accept(Acceptor& acceptor) {
   bool refusing = false;
-  while (!draining_) {
+  while (!service_.draining) {
     error_code failed;
     try {
       ClientSocket socket =
           co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, failed));
-      if (draining_) co_return;
+      if (service_.draining) co_return;
       constexpr bool kIsLocal = std::is_same_v<Acceptor, UnixSocket::Acceptor>;
       if (!failed) Take(std::move(socket), kIsLocal ? nullptr : service_.tls_context.get());
     } catch (const std::bad_alloc&) {
@@ -186,7 +186,7 @@ void Listener::Refuse(ClientSocket socket) {
 
 void Listener::Drain(UniqueFunction<void()> done) {
   drained_ = std::move(done);
-  draining_ = true;
+  service_.draining = true;
   error_code ignored;
   acceptor_.close(ignored);
   local_.Close();
@@ -195,7 +195,7 @@ void Listener::Drain(UniqueFunction<void()> done) {
 }
 
 void Listener::EndIfDrained() {
-  if (draining_ && connections_.empty() && drained_) std::exchange(drained_, {})();
+  if (service_.draining && connections_.empty() && drained_) std::exchange(drained_, {})();
 }
 
 }  // namespace stout::resp

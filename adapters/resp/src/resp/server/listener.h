@@ -66,7 +66,6 @@ class Listener {
   std::unordered_map<ServerConnection*, std::unique_ptr<ServerConnection>> connections_;
   std::size_t refused_ = 0;  // clients that have been told, and are still connected
   UniqueFunction<void()> drained_;
-  bool draining_ = false;
 };
 
 }  // namespace stout::resp

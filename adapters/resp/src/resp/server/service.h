@@ -93,6 +93,7 @@ struct Service {
   std::uint16_t port = 0;
   TimePoint started = Now();
   std::function<void()> shut_down = [] {};  ///< called by SHUTDOWN
+  bool draining = false;                    ///< the listener takes no further command
 };
 
 }  // namespace stout::resp
