@@ -34,6 +34,13 @@ TEST_CASE("an id is 1 to 128 letters, digits, dots, underscores and dashes", "[d
 
 TEST_CASE("an entity tag is epoch and version in quotes", "[docstore]") {
   CHECK(FormatETag({.epoch = 3, .version = 17}) == "\"3.17\"");
+  CHECK(FormatETag({.epoch = 3, .version = 17}, "x") == "\"3.17\"");
+}
+
+TEST_CASE("the tag of a state without a stamp follows from its bytes", "[docstore]") {
+  CHECK(FormatETag({}, "x") == FormatETag({}, "x"));
+  CHECK(FormatETag({}, "x") != FormatETag({}, "y"));
+  CHECK(FormatETag({}, "") != FormatETag({}, std::string_view("\0", 1)));
 }
 
 TEST_CASE("a manifest keeps names in the order of their creation", "[docstore]") {

@@ -1,14 +1,17 @@
 // A document server that another one replaces, and its /healthz while the store does not answer.
+// Also what a store without stamps leads to.
 
 #include <chrono>
 #include <future>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "docstore_support.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/forwarding_store.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 
@@ -180,6 +183,43 @@ TEST_CASE("a server that was replaced says so, though its store did not answer",
   CHECK(client.Do("PUT", "/docs/d/sections/s", "late").status >= 400);
   CHECK(client.Do("GET", "/healthz").status == 421);
   CHECK_FALSE(older.Drain());
+}
+
+// Like a plain Redis, it keeps no stamps.
+class StamplessStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    ForwardingStore::Read(batch, [handler = std::move(handler)](ReadResult result) mutable {
+      for (StoredState& state : result.states) state.stamp = {};
+      handler(std::move(result));
+    });
+  }
+};
+
+struct Restarted {
+  explicit Restarted(Store& store) : server(runner, store, OneShard()), client(server.port()) {}
+
+  Runner runner;
+  TestServer server;
+  Client client;
+};
+
+TEST_CASE("a restart on a store without stamps does not give two states one tag", "[docstore]") {
+  Runner runner;
+  MemoryStore memory(runner.context().get_executor());
+  StamplessStore store(memory);
+  const std::string path = "/docs/d/sections/s";
+  REQUIRE(Restarted(store).client.Do("PUT", path, "one").status == 201);
+  const std::string one = Restarted(store).client.Do("GET", path).Field("etag");
+  const std::string names = Restarted(store).client.Do("GET", "/docs/d").Field("etag");
+  CHECK(Restarted(store).client.Do("GET", path, "", {{"If-None-Match", one}}).status == 304);
+  CHECK(Restarted(store).client.Do("PUT", path, "two", {{"If-Match", one}}).status == 204);
+  CHECK(Restarted(store).client.Do("GET", path, "", {{"If-None-Match", one}}).body == "two");
+  CHECK(Restarted(store).client.Do("PUT", path, "lost", {{"If-Match", one}}).status == 412);
+  CHECK(Restarted(store).client.Do("DELETE", path, "", {{"If-Match", one}}).status == 412);
+  REQUIRE(Restarted(store).client.Do("PUT", "/docs/d/sections/t", "x").status == 201);
+  CHECK(Restarted(store).client.Do("GET", "/docs/d", "", {{"If-None-Match", names}}).status == 200);
 }
 
 TEST_CASE("servers with scopes of their own do not shut each other out", "[docstore]") {

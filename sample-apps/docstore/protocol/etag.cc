@@ -2,8 +2,15 @@
 
 #include <fmt/format.h>
 
+#include "stout/core/lease_table.h"
+
 namespace stout::docstore {
 
 std::string FormatETag(Stamp stamp) { return fmt::format("\"{}.{}\"", stamp.epoch, stamp.version); }
+
+std::string FormatETag(Stamp stamp, std::string_view value) {
+  if (stamp != Stamp()) return FormatETag(stamp);
+  return fmt::format("\"hash.{:016x}\"", internal::NameHash(value));
+}
 
 }  // namespace stout::docstore

@@ -185,7 +185,7 @@ std::string CurrentETag(const Found& found, const DocumentRequest& request) {
   const KeyMap::Entry& entry = section ? found.section : found.manifest;
   if (!entry.value) return {};
   if (section && !manifest::Shows(found.names(), request.section, entry.stamp)) return {};
-  return FormatETag(entry.stamp);
+  return FormatETag(entry.stamp, *entry.value);
 }
 
 Outcome Decide(KeyMap& map, ChangeRecorder* recorder, const Keys& keys, const Found& found,
