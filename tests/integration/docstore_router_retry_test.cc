@@ -269,6 +269,20 @@ TEST_CASE("the time that a client takes for its body is not the server's", "[rou
   CHECK(client.Receive().status == 204);
 }
 
+TEST_CASE("a request does not wait to connect to a former owner", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.connect_timeout = 10s;  // longer than for retries
+  Routed routed(options);
+  const test::HeldName name("server.example");
+  routed.MoveTo("server.example:8080");
+  Client client = routed.Connect();
+  client.Send(Format("PUT", kSection, "x"));
+  REQUIRE(Eventually([&] { return name.waiting(); }));
+  ScriptedHttpServer heir(Always(FormatAnswer(204)));
+  routed.MoveTo(heir.address());
+  CHECK(client.Receive().status == 204);
+}
+
 TEST_CASE("what cannot be given once more is not promised to be", "[router]") {
   ScriptedHttpServer server(Always(Unserved(503)));
   Routed routed;

@@ -15,6 +15,7 @@ namespace {
 std::mutex mutex;
 std::condition_variable changed;
 std::string held_name;  // empty: none
+bool awaited = false;
 bool minute_over = false;
 std::string listed_name;  // empty: none
 std::vector<std::string> listed;
@@ -23,6 +24,7 @@ std::vector<std::string> listed;
 bool Hold(const char* name) {
   std::unique_lock lock(mutex);
   if (name == nullptr || held_name.empty() || held_name != name) return false;
+  awaited = true;
   const bool released =
       changed.wait_for(lock, std::chrono::minutes(1), [] { return held_name.empty(); });
   if (!released) minute_over = true;
@@ -40,13 +42,18 @@ std::vector<std::string> AddressesOf(const char* name) {
 HeldName::HeldName(std::string name) {
   const std::lock_guard lock(mutex);
   held_name = std::move(name);
-  minute_over = false;
+  awaited = minute_over = false;
 }
 
 HeldName::~HeldName() {
   const std::lock_guard lock(mutex);
   held_name.clear();
   changed.notify_all();
+}
+
+bool HeldName::waiting() const {
+  const std::lock_guard lock(mutex);
+  return awaited;
 }
 
 bool HeldName::timed_out() const {

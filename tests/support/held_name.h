@@ -14,6 +14,8 @@ class HeldName {
   HeldName(const HeldName&) = delete;
   HeldName& operator=(const HeldName&) = delete;
 
+  // Returns true once a call waits.
+  [[nodiscard]] bool waiting() const;
   // Returns true if a call has waited for the minute.
   [[nodiscard]] bool timed_out() const;
 };

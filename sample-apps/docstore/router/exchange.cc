@@ -6,6 +6,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,8 @@ Exchange::Exchange(asio::io_context& context, const http::SessionStrand& strand,
 
 Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
   using namespace asio::experimental::awaitable_operators;
-  if (!co_await Connect()) co_return Fate::kNotSent;
+  const bool connected = co_await Connect();
+  if (!connected || hurried_) co_return Fate::kNotSent;
   is_head_ = head.method() == beast::http::verb::head;
   sending_ = receiving_ = true;
   deadline_.Set(options_.answer_timeout);
@@ -170,9 +172,9 @@ Task<bool> Exchange::Relay(http::SessionSocket& client, Deadline& deadline, unsi
 // --- The end ------------------------------------------------------------------------------------
 
 void Exchange::Hurry() {
-  if (!receiving_) return;
+  if (answered_ && !receiving_) return;
   hurried_ = true;
-  deadline_.Shorten(options_.last_word);
+  deadline_.Shorten(receiving_ ? options_.last_word : std::chrono::nanoseconds(0));
 }
 
 void Exchange::Cut() {

@@ -42,7 +42,8 @@ class Exchange {
   Task<bool> Relay(http::SessionSocket& client, Deadline& deadline, unsigned client_version,
                    bool last);
 
-  /// The range is another's: what this server still has to say must come soon.
+  /// Call it when the range is another's. A request that was sent must be answered soon. One that
+  /// was not is not sent to this server any more.
   void Hurry();
   void Cut();
 
@@ -68,7 +69,7 @@ class Exchange {
   bool is_head_ = false;
   bool sending_ = false;    // the request is not yet sent in full
   bool receiving_ = false;  // the head of the answer is awaited
-  bool hurried_ = false;    // deadline_ is that of the last word
+  bool hurried_ = false;    // the range is another's
   bool sent_whole_ = false;
   bool answered_ = false;
 };
