@@ -269,6 +269,23 @@ TEST_CASE("the time that a client takes for its body is not the server's", "[rou
   CHECK(client.Receive().status == 204);
 }
 
+TEST_CASE("the time that a client takes for its body is not that of the retries", "[router]") {
+  std::atomic<int> asked = 0;
+  ScriptedHttpServer server(
+      [&](const auto&) { return ++asked == 1 ? Unserved(503) : FormatAnswer(204); });
+  RouterOptions options = Routed::Brisk();
+  options.retry_timeout = 2s;
+  Routed routed(options);
+  routed.MoveTo(server.address());
+  Client client = routed.Connect();
+  client.Send("PUT " + kSection + " HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf-");
+  // The limit is real time, as above.
+  std::this_thread::sleep_for(options.retry_timeout + 100ms);
+  client.Send("after");
+  CHECK(client.Receive().status == 204);
+  CHECK(asked == 2);
+}
+
 TEST_CASE("a request does not wait to connect to a former owner", "[router]") {
   RouterOptions options = Routed::Brisk();
   options.connect_timeout = 10s;  // longer than for retries

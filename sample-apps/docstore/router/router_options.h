@@ -13,8 +13,9 @@ struct RouterOptions {
   /// max_body_bytes_in_flight limits the kept parts of bodies. A connection waits for room until
   /// request_timeout.
   http::HttpOptions http;
-  /// Maximum time to retry a request, for example while its range moves. It must exceed --lease-ttl
-  /// of the servers; otherwise clients get errors when a server is killed. > 0.
+  /// Maximum time to retry a request, for example while its range moves, once the kept part of its
+  /// body has arrived. It must exceed --lease-ttl of the servers; otherwise clients get errors when
+  /// a server is killed. > 0.
   std::chrono::nanoseconds retry_timeout = std::chrono::seconds(20);
   /// Maximum time to look up a server's name and to connect to it. > 0.
   std::chrono::nanoseconds connect_timeout = std::chrono::seconds(1);

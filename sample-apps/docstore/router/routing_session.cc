@@ -190,7 +190,6 @@ Task<void> RoutingSession::Serve() {
 // --- Forwarding ---------------------------------------------------------------------------------
 
 Task<void> RoutingSession::Forward(std::string document) {
-  const auto until = received_ + parts_.options.retry_timeout;
   document_ = std::move(document);
   // The header is copied now, because the parser will add the fields of a trailer to it.
   beast::http::request_header<> head = parser_->get().base();
@@ -198,6 +197,8 @@ Task<void> RoutingSession::Forward(std::string document) {
   RequestBody body(socket_, input_, *parser_, deadline_, parts_.options.http);
   const bool complete = co_await AwaitBody(body);
   if (!complete) co_return;
+  // From now on, because the client may have taken long to send the body.
+  const auto until = Clock::now() + parts_.options.retry_timeout;
   for (std::uint32_t failures = 0;;) {
     const auto lease = co_await AwaitOwner(document_, until);
     if (ended_) co_return;
