@@ -1,16 +1,27 @@
-// docstore-load before its server listens, and when the server refuses its preload.
+// docstore-load before its server listens, when the server refuses its preload, and the files that
+// it leaves then.
 
+#include <fmt/format.h>
+
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "docstore_support.h"
 #include "load/load_options.h"
+#include "load/run_load.h"
 #include "load/runner.h"
+#include "load/verifier.h"
+#include "program/exit_code.h"
 #include "scripted_http_server.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::docstore {
 namespace {
@@ -66,6 +77,52 @@ TEST_CASE("a preload that the server pushes back for ever ends", "[load]") {
   load::LoadOptions options = WithPreload(program::ParseAddress(server.address())->port);
   options.timeout = 50ms;
   CHECK_THROWS_WITH(load::Runner(options, std::nullopt).Run(), Contains("preload ended with 8"));
+}
+
+// Runs docstore-load as a program, and returns its exit code.
+int RunProgram(const std::string& target, std::vector<std::string> options) {
+  options.insert(options.begin(),
+                 {"docstore-load", "--target", "http://" + target, "--timeout", "50ms"});
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  return load::RunLoad(static_cast<int>(words.size()), words.data());
+}
+
+TEST_CASE("a run that fails keeps what it knows for the next one", "[load]") {
+  const test::TempDirectory directory;
+  const std::string file = directory.path() + "/verify";
+  const load::Corpus corpus{.documents = 2, .sections = 2};
+  std::ofstream saved(file);
+  load::Verifier(corpus, 7).Save(saved);
+  saved.close();
+  std::atomic<int> writes = 0;
+  ScriptedHttpServer server([&writes](const auto&) {
+    const int number = ++writes;
+    return number == 4 ? FormatAnswer(413, "too large")
+                       : FormatAnswer(204, "", fmt::format("ETag: \"1.{}\"\r\n", number));
+  });
+  CHECK(RunProgram(server.address(), {"--documents", "2", "--sections", "2", "--connections", "1",
+                                      "--pipeline", "1", "--preload", "--verify-file", file}) ==
+        program::kFailed);
+  std::ifstream in(file);
+  const auto loaded = load::Verifier::Load(in);
+  REQUIRE(loaded);
+  CHECK(loaded->run() == 7);
+  CHECK(loaded->acknowledged() == 3);
+  CHECK(loaded->open_writes() == 1);
+}
+
+TEST_CASE("a run without a server leaves the files as they are", "[load]") {
+  const test::TempDirectory directory;
+  const std::string report = directory.path() + "/report.json";
+  const std::string file = directory.path() + "/verify";
+  std::ofstream(report) << "earlier";
+  CHECK(RunProgram("255.255.255.255:1", {"--json", report, "--verify-file", file}) ==
+        program::kFailed);
+  std::string kept;
+  std::ifstream(report) >> kept;
+  CHECK(kept == "earlier");
+  CHECK_FALSE(std::filesystem::exists(file));
 }
 
 }  // namespace

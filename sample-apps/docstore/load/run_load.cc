@@ -31,6 +31,11 @@ void WriteFile(const std::string& file, const std::string& text) {
   if (!(out << text << std::flush)) throw std::runtime_error("cannot write " + file);
 }
 
+// Before the run rather than after it. An earlier report stays until there is a new one.
+void RequireWritable(const std::string& file) {
+  if (!std::ofstream(file, std::ios::app)) throw std::runtime_error("cannot write " + file);
+}
+
 /// Loads it from the file if it exists; otherwise it knows nothing.
 Verifier OpenVerifier(const LoadOptions& options) {
   if (!options.verify_file.empty() && std::filesystem::exists(options.verify_file)) {
@@ -53,6 +58,24 @@ void SaveVerifier(const Verifier& verifier, const std::string& file) {
   verifier.Save(out);
   if (!out.flush()) throw std::runtime_error("cannot write " + temporary);
   std::filesystem::rename(temporary, file);
+}
+
+// A later run with the file takes what this one has written for a fault of the server, unless it
+// knows of it. So the verifier is saved first of all, also if the run fails.
+RunReport Run(Runner& runner, const LoadOptions& options) {
+  const auto save = [&] {
+    if (options.verify_file.empty() || runner.verifier()->SectionsToReadBack().empty()) return;
+    SaveVerifier(*runner.verifier(), options.verify_file);
+  };
+  std::optional<RunReport> report;
+  try {
+    report = runner.Run();
+  } catch (...) {
+    save();
+    throw;
+  }
+  save();
+  return *std::move(report);
 }
 
 bool IsWithin(const OpStats& stats, Duration max_p99) {
@@ -85,17 +108,13 @@ ExitCode Execute(LoadOptions options) {
                                            verifier->corpus().sections));
     }
   }
-  // Now rather than after the run.
-  if (!options.json_file.empty() && options.json_file != "-") WriteFile(options.json_file, "");
+  if (!options.json_file.empty() && options.json_file != "-") RequireWritable(options.json_file);
 
   Runner runner(options, std::move(verifier));
-  const RunReport report = options.verify_only ? runner.VerifyOnly() : runner.Run();
+  const RunReport report = options.verify_only ? runner.VerifyOnly() : Run(runner, options);
   if (!options.verify_only && options.json_file != "-") fmt::print("{}", ToTable(report));
   if (report.verify) fmt::print(stderr, "{}", ToText(*report.verify));
   if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(ToJson(report)));
-  if (!options.verify_file.empty() && !options.verify_only) {
-    SaveVerifier(*runner.verifier(), options.verify_file);
-  }
   return ExitCodeOf(report, options.max_p99);
 }
 
