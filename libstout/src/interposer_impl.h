@@ -87,6 +87,10 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     RequireStrand();
     return engine_ ? engine_->Admits(Ref(key), bytes) : NotOpen();
   }
+  bool HasReplyRoom() const {
+    RequireStrand();
+    return !engine_ || engine_->HasReplyRoom();
+  }
   bool IsIdle() const { return !engine_ || engine_->IsIdle(); }
   bool HasDirtyKeys() const { return engine_ && engine_->HasDirtyKeys(); }
   Duration SinceRead() const { return Now() - last_read_; }

@@ -273,6 +273,7 @@ void ReplicatedMap::ScanStore(std::string cursor, std::size_t limit, Store::Scan
   state_->Scan({.cursor = std::move(cursor), .limit = limit}, std::move(handler));
 }
 bool ReplicatedMap::Renew(ScannedKey& key) const { return state_->Renew(key); }
+bool ReplicatedMap::HasReplyRoom() const { return state_->HasReplyRoom(); }
 bool ReplicatedMap::Takes(const AnswerLevel& level) const { return state_->Takes(level); }
 void ReplicatedMap::Count(std::uint32_t members, Duration timeout, CountHandler handler) {
   state_->Count(members, timeout, std::move(handler));

@@ -175,7 +175,7 @@ void ReplicatedMap::State::Prefetch(std::span<const KeyView> keys) const {
 UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> keys, Reply reply,
                                                        const AnswerLevel& level) {
   RequireStrand();
-  if (!serving() || asked_.size() >= engine_.max_replies) {
+  if (!serving() || !HasReplyRoom()) {
     Later(std::move(reply), serving() ? Errc::kPushedBack : NotServing());
     return {};
   }

@@ -69,6 +69,10 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Prefetch(std::span<const KeyView> keys) const;
   UniqueFunction<void()> SafeReply(std::span<const KeyView> keys, Reply reply,
                                    const AnswerLevel& level);
+  [[nodiscard]] bool HasReplyRoom() const {
+    RequireStrand();
+    return asked_.size() < engine_.max_replies;
+  }
   [[nodiscard]] bool Takes(const AnswerLevel& level) const {
     return !serving() || set_.TakesWrites(level.members.value_or(1));
   }

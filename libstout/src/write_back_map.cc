@@ -164,6 +164,8 @@ void WriteBackMap::Prefetch(std::span<const KeyView> keys) const {
   state_->values.Prefetch(keys);
 }
 
+bool WriteBackMap::HasReplyRoom() const { return state_->interposer.HasReplyRoom(); }
+
 // All changes that were answered are durable at the one store.
 void WriteBackMap::Count(std::uint32_t, Duration, CountHandler handler) {
   boost::asio::post(get_executor(), [handler = std::move(handler)]() mutable { handler({}, 1); });

@@ -186,6 +186,26 @@ TEST_CASE("a change that is pushed back in part is pushed back whole", "[docstor
   CHECK(client.Do("DELETE", deleted).status == 204);
 }
 
+TEST_CASE("a change without room for its answer is not made", "[docstore]") {
+  DocumentsOptions documents = OneShard();
+  documents.map.engine.max_replies = 1;
+  RefusingService service(documents);
+  Client client(service.server.port());
+  Client other(service.server.port());
+  REQUIRE(client.Do("PUT", "/docs/b/sections/s", "kept").status == 201);
+  service.gate.Shut();
+  other.Send(Format("PUT", "/docs/a/sections/s", "x"));
+  AwaitReplies(service.server, 1);
+  CHECK(client.Do("PUT", "/docs/b/sections/s", "new").status == 503);
+  CHECK(client.Do("PUT", "/docs/b/sections/t", "new").status == 503);
+  CHECK(client.Do("DELETE", "/docs/b/sections/s").status == 503);
+  CHECK(client.Do("DELETE", "/docs/b").status == 503);
+  service.gate.Open();
+  CHECK(other.Receive().status == 201);
+  CHECK(client.Do("GET", "/docs/b/sections/s").body == "kept");
+  CHECK(client.Do("GET", "/docs/b/sections/t").status == 404);
+}
+
 TEST_CASE("a state that was pushed back is not seen when its section is created later",
           "[docstore]") {
   RefusingService service(WithRoomFor(3));

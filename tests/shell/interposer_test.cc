@@ -131,8 +131,10 @@ TEST_CASE("limits push back, and nothing is recorded", "[interposer]") {
     CHECK(world.interposer->MarkDirty("b").error() == Errc::kPushedBack);
     CHECK_FALSE(world.interposer->IsDirty("b"));
     CHECK(world.interposer->MarkDirty("a"));
+    CHECK(world.interposer->HasReplyRoom());
   });
   world.Reply("first", {"a"});
+  world.On([&] { CHECK_FALSE(world.interposer->HasReplyRoom()); });
   world.Reply("second", {"a"});
   CHECK(world.log == Log{World::Entry("second", Errc::kPushedBack)});
 }

@@ -65,6 +65,26 @@ TEST_CASE("coroutines use a replicated map as any other map", "[replicated]") {
   CHECK(world.StatesOf(2).at("b").value == "2");
 }
 
+TEST_CASE("a replicated map shows that it has no room for a reply", "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.engine.max_replies = 1;
+  ReplicatedMap& map = world.Open(options);
+  for (const auto& store : world.stores) store->Shut();
+  std::optional<ErrorCode> first;
+  std::optional<ErrorCode> second;
+  world.On(map, [&] { CHECK(map.HasReplyRoom()); });
+  world.Begin(map, "k", "1", first);
+  world.On(map, [&] { CHECK_FALSE(map.HasReplyRoom()); });
+  world.Begin(map, "k", "2", second);
+  world.RunUntil([&] { return second.has_value(); });
+  CHECK(second == ErrorCode(Errc::kPushedBack));
+  for (const auto& store : world.stores) store->Open();
+  world.RunUntil([&] { return first.has_value(); });
+  CHECK_FALSE(*first);
+  world.On(map, [&] { CHECK(map.HasReplyRoom()); });
+}
+
 TEST_CASE("a new range is filled from its one member, which may have older data", "[replicated]") {
   ReplicaWorld world(1);
   const WriteBatch old{.epoch = 1, .items = {{.key = "old", .value = "v", .version = 1}}};

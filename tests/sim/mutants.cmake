@@ -76,7 +76,7 @@ stout_mutant(failed_reply_succeeds src/core/reply_table.cc
   NEW [[End(index, Errc::kOk, now);]])
 
 stout_mutant(replies_unbounded src/core/engine.cc
-  OLD [[  if (replies_.held() >= options_.max_replies) {
+  OLD [[  if (!HasReplyRoom()) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
     return ReplyTable::kNone;
   }
@@ -85,7 +85,7 @@ stout_mutant(replies_unbounded src/core/engine.cc
 
 stout_mutant(flushes_unbounded src/core/engine.cc
   OLD [[ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
-  if (replies_.held() >= options_.max_replies) {]]
+  if (!HasReplyRoom()) {]]
   NEW [[ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
   if (false) {]])
 

@@ -171,6 +171,10 @@ class Interposer {
   /// Returns the error that MarkDirty would return, or kOk.
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
+  /// Returns false if SafeReply would be pushed back, because max_replies wait. Ask before you
+  /// change: a change without a reply cannot be confirmed.
+  [[nodiscard]] bool HasReplyRoom() const;
+
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
   /// durable. The error of a refused state is kUnknown if an attempt that got no answer may have
   /// written it. If none of the keys is dirty, the reply runs at once, but not inside this call.

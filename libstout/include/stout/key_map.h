@@ -142,6 +142,10 @@ class KeyMap {
         get_executor(), std::forward<Token>(token));
   }
 
+  /// Returns false if SafeReply would be pushed back, because max_replies wait. Ask before you
+  /// change: a change without a reply cannot be confirmed.
+  [[nodiscard]] virtual bool HasReplyRoom() const = 0;
+
   /// Reads a page of an interval of keys from a store that scans in byte order. The page has every
   /// key with a change that was answered before the call. Each state was the newest one at some
   /// time during the call; it may not be durable yet, so answer through SafeReply, called in the

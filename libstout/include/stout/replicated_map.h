@@ -186,6 +186,7 @@ class ReplicatedMap final : public KeyMap {
   [[nodiscard]] std::optional<Entry> Peek(KeyView key, const FetchOptions& options) override;
   [[nodiscard]] bool Holds(KeyView key) const override;
   void Prefetch(std::span<const KeyView> keys) const override;
+  [[nodiscard]] bool HasReplyRoom() const override;
   [[nodiscard]] bool Takes(const AnswerLevel& level) const override;
   void Count(std::uint32_t members, Duration timeout, CountHandler handler) override;
   Mark RefreshMark() override;

@@ -57,6 +57,7 @@ class WriteBackMap final : public KeyMap {
   [[nodiscard]] std::optional<Entry> Peek(KeyView key, const FetchOptions& options) override;
   [[nodiscard]] bool Holds(KeyView key) const override;
   void Prefetch(std::span<const KeyView> keys) const override;
+  [[nodiscard]] bool HasReplyRoom() const override;
   void Count(std::uint32_t members, Duration timeout, CountHandler handler) override;
   void Flush(Reply done) override;
   void Drain(Reply done) override;

@@ -41,7 +41,7 @@ Errc Engine::Admits(KeyRef key, std::size_t bytes) const {
 }
 
 ReplyTable::Index Engine::SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now) {
-  if (replies_.held() >= options_.max_replies) {
+  if (!HasReplyRoom()) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
     return ReplyTable::kNone;
   }
@@ -78,7 +78,7 @@ ReplyTable::Index Engine::Barrier(ReplyId reply, TimePoint now) {
 }
 
 ReplyTable::Index Engine::AwaitAll(ReplyId reply, bool send_now, TimePoint now) {
-  if (replies_.held() >= options_.max_replies) {
+  if (!HasReplyRoom()) {
     effects_.replies.push_back({reply, Errc::kPushedBack});
     return ReplyTable::kNone;
   }

@@ -108,6 +108,7 @@ struct DocumentShard::State {
     // If the lease is ours at this moment, the state in memory is the newest. Later events do not
     // change that.
     if (self->is_ours && !self->is_ours()) co_return Outcome{.error = Errc::kFenced};
+    if (!map.HasReplyRoom()) co_return Outcome{.error = Errc::kPushedBack};
     const auto decided = ScopeProof::Clock::now();
     // The memory of this request does not count, so a single request is always served.
     const bool may_lend = *self->limits.lent_bytes < self->limits.max_lent_bytes + found.bytes();

@@ -61,6 +61,9 @@ class Engine {
   /// index for Withdraw, or ReplyTable::kNone if it was refused at once.
   ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
+  /// Returns false if the next SafeReply would be pushed back, because max_replies are held.
+  [[nodiscard]] bool HasReplyRoom() const { return replies_.held() < options_.max_replies; }
+
   /// Fetches the newest state of a key, durable or not.
   void Fetch(KeyRef key, FetchId fetch, TimePoint now, const FetchOptions& options = {});
 
