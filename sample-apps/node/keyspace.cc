@@ -48,7 +48,7 @@ class Alone final : public Keyspace {
     }
   }
   void Begin(const std::string&) override {}
-  void Leave(UniqueFunction<void()> done) override { done(); }
+  void Leave(Done done) override { done({}); }
   void Drain(Done done) override {
     asio::post(map_.get_executor(), [this, done = std::move(done)]() mutable {
       map_.Drain([done = std::move(done)](ErrorCode ec) mutable {
@@ -136,15 +136,15 @@ class Shared final : public Keyspace {
     }
     return "";
   }
-  void Leave(UniqueFunction<void()> done) override {
+  void Leave(Done done) override {
     if (cluster_.members != nullptr) cluster_.members->Leave();
-    server_.Leave(
-        [this, done = std::move(done), clients = cluster_.peers.get_executor()]() mutable {
-          asio::post(clients, [this, done = std::move(done)]() mutable {
-            cluster_.leaving = true;
-            done();
-          });
-        });
+    server_.Leave([this, done = std::move(done),
+                   clients = cluster_.peers.get_executor()](ErrorCode ec) mutable {
+      asio::post(clients, [this, done = std::move(done), ec]() mutable {
+        cluster_.leaving = true;
+        done(ec);
+      });
+    });
   }
   void Drain(Done done) override { done({}); }  // no range is left
   void Close(Done done) override { server_.Close(std::move(done)); }

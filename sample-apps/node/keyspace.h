@@ -40,8 +40,9 @@ class Keyspace {
   [[nodiscard]] virtual std::string Open(const std::string& self) = 0;
   /// As Open, but does not wait. Only for a node that shares the keys with others.
   virtual void Begin(const std::string& self) = 0;
-  /// Gives the keys to the other nodes, if there are any, while commands are still served.
-  virtual void Leave(UniqueFunction<void()> done) = 0;
+  /// Gives the keys to the other nodes, if there are any, while commands are still served. `done`
+  /// gets an error if a change was dropped.
+  virtual void Leave(Done done) = 0;
   /// Makes all changes durable. No command comes any more.
   virtual void Drain(Done done) = 0;
   /// Fails all commands that wait.

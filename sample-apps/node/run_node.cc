@@ -138,12 +138,16 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
       clients, config.drain_timeout,
       [&](Keyspace::Done done) {
         monitor.BeginDrain();
-        const auto left = internal::Join::Of(2, [&, done = std::move(done)](ErrorCode) mutable {
-          listener.Drain(
-              [&, done = std::move(done)]() mutable { keyspace.Drain(std::move(done)); });
+        const auto left = internal::Join::Of(2, [&, done = std::move(done)](ErrorCode ec) mutable {
+          listener.Drain([&, ec, done = std::move(done)]() mutable {
+            keyspace.Drain([ec, done = std::move(done)](ErrorCode drained) mutable {
+              done(ec ? ec : drained);
+            });
+          });
         });
-        keyspace.Leave([left] { left->Finish({}); });
-        tables != nullptr ? tables->Leave([left] { left->Finish({}); }) : left->Finish({});
+        keyspace.Leave([left](ErrorCode ec) { left->Finish(ec); });
+        tables != nullptr ? tables->Leave([left](ErrorCode ec) { left->Finish(ec); })
+                          : left->Finish({});
       },
       [&](Keyspace::Done done) {
         if (tables == nullptr) return keyspace.Close(std::move(done));

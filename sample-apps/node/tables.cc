@@ -198,7 +198,7 @@ void Tables::Drop(std::unique_ptr<Opened> opened) {
   table.dropped = true;
   table.deadlines.over = true;
   spdlog::info("table {} is dropped, as {}", table.name, table.id);
-  opened->keyspace->Leave([cluster = table.cluster] {
+  opened->keyspace->Leave([cluster = table.cluster](ErrorCode) {
     cluster->retired = true;
     cluster->members->Retire();
   });
@@ -218,13 +218,13 @@ void Tables::Bury() {
   }
 }
 
-void Tables::Leave(UniqueFunction<void()> done) {
+void Tables::Leave(Keyspace::Done done) {
   asio::post(shared_.clients, [this, done = std::move(done)]() mutable {
     leaving_ = true;
     watch_ = {};
-    const auto join = stout::internal::Join::Of(
-        tables_.size() + 1, [done = std::move(done)](ErrorCode) mutable { done(); });
-    for (const auto& each : tables_) each.second->keyspace->Leave([join] { join->Finish({}); });
+    const auto join = stout::internal::Join::Of(tables_.size() + 1, std::move(done));
+    for (const auto& each : tables_)
+      each.second->keyspace->Leave([join](ErrorCode ec) { join->Finish(ec); });
     join->Finish({});
   });
 }

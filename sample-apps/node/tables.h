@@ -57,7 +57,7 @@ class Tables {
   /// Begins to follow the list. `self`: the address of this node. Any thread. Call it once.
   void Start(NodeService& service, const std::string& self);
   /// As Keyspace. It opens no table any more.
-  void Leave(UniqueFunction<void()> done);
+  void Leave(Keyspace::Done done);
   void Close(Keyspace::Done done);
   /// Waits until no table is being opened. Call it while the contexts run. Any thread.
   void Stop();

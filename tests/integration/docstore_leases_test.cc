@@ -303,7 +303,7 @@ TEST_CASE("a key that the store does not take delays a hand-over only so long",
   REQUIRE(Eventually([&] { return store.failed() > 0; }));
 
   FleetServer heir(runner, store, leases, options);
-  ErrorCode ended = Errc::kUnknown;
+  ErrorCode ended;
   std::jthread drain([&] { ended = leaver.Drain(); });
   // The stuck key's range is served until its time is over, and the others do not wait for it.
   for (const std::string& document : documents) {
@@ -312,7 +312,7 @@ TEST_CASE("a key that the store does not take delays a hand-over only so long",
   }
   CHECK(leaver.Serves(documents[0]));
   drain.join();
-  CHECK(ended == ErrorCode());
+  CHECK(ended == Errc::kUnknown);
   CHECK(stuck.Receive().status == 504);
   for (const std::string& document : documents) {
     CAPTURE(document);

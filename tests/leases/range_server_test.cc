@@ -2,11 +2,13 @@
 
 #include "stout/adapters/range_server.h"
 
+#include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
 
 #include "lease_test_support.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/forwarding_store.h"
 #include "stout/in_process_leases.h"
 
 namespace stout::test {
@@ -65,10 +67,10 @@ class Member {
     });
     return promise.get_future().get();
   }
-  void Leave() {
-    std::promise<void> left;
-    server_.Leave([&] { left.set_value(); });
-    left.get_future().get();
+  ErrorCode Leave() {
+    std::promise<ErrorCode> left;
+    server_.Leave([&](ErrorCode ec) { left.set_value(ec); });
+    return left.get_future().get();
   }
 
  private:
@@ -126,14 +128,50 @@ TEST_CASE("a range server hands its ranges to another, with what is acknowledged
     CHECK_FALSE(owner.Put(key, "2"));
     CHECK(other.Put(key, "3") == Errc::kFenced);
   }
-  a.Leave();
+  CHECK_FALSE(a.Leave());
   CHECK(a->ranges().empty());
   for (const std::string& key : keys) {
     CAPTURE(key);
     REQUIRE(Eventually([&] { return b.Serves(key); }));
     CHECK(b.Get(key) == "2");
   }
-  b.Leave();
+  CHECK_FALSE(b.Leave());
+  pool.stop();
+  pool.join();
+}
+
+// Takes no write from the moment when it is full.
+class FullStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    if (full) return handler({Errc::kTransient, {}});
+    ForwardingStore::Write(batch, std::move(handler));
+  }
+
+  std::atomic<bool> full = false;
+};
+
+TEST_CASE("a range server that leaves reports that changes are dropped", "[ranges]") {
+  const bool lost = GENERATE(false, true);
+  CAPTURE(lost);
+  boost::asio::thread_pool pool(2);
+  MemoryStore memory(pool.get_executor());
+  FullStore store(memory);
+  InProcessLeases leases(pool.get_executor());
+  auto options = Options(SlotPartition(kRanges));
+  options.handover_timeout = lost ? 1h : 1ms;
+  Member a(pool, store, leases, "a:1", std::move(options));
+  REQUIRE(Eventually([&] { return a.Serves("key"); }));
+  store.full = true;
+  auto put = std::async(std::launch::async, [&] { return a.Put("key", "1"); });
+  REQUIRE(Eventually(
+      [&] { return a.On("key", [](const auto& served) { return served->map->IsDirty("key"); }); }));
+  std::promise<ErrorCode> left;
+  a->Leave([&](ErrorCode ec) { left.set_value(ec); });
+  if (lost) CHECK_FALSE(Leave(leases, a->session()));
+  CHECK(left.get_future().get() == Errc::kUnknown);
+  CHECK(put.get());
   pool.stop();
   pool.join();
 }
@@ -145,12 +183,12 @@ TEST_CASE("a range server with another partition is refused and serves nothing",
   Member slots(pool, store, leases, "a:1");
   REQUIRE(Eventually([&] { return slots.Serves("key"); }));
   Member hash(pool, store, leases, "b:1", Options(HashPartition(kRanges)));
-  slots.Leave();
+  CHECK_FALSE(slots.Leave());
   TableWatch watch(leases);
   CHECK(watch.UntilMembers({}));
   CHECK_FALSE(hash->joined());
   CHECK_FALSE(hash.Serves("key"));
-  hash.Leave();
+  CHECK_FALSE(hash.Leave());
   pool.stop();
   pool.join();
 }
@@ -176,7 +214,7 @@ TEST_CASE("a range that is lost drops its map, and its requests get nothing", "[
     return a.On("key", [&](const auto& served) { return served && served->epoch > before->epoch; });
   }));
   CHECK_FALSE(before->owns());
-  a.Leave();
+  CHECK_FALSE(a.Leave());
   pool.stop();
   pool.join();
 }

@@ -302,6 +302,7 @@ void RangeServer::CutHandover(const std::shared_ptr<Handover>& handover) {
         "range {}: handed over after --handover-timeout, without the changes that the store did "
         "not confirm; the answers to their clients report an unknown outcome",
         served->range);
+    dropped_ = dropped_ || leaving_;
     handover->done();
   }
   OnStrand(std::move(served), [](KeyMap& map) { map.Close(); });
@@ -312,6 +313,7 @@ void RangeServer::OnLost(RangeId range) {
   auto served = TakeOut(range, std::nullopt);
   if (!served) return;
   spdlog::warn("range {}: lost", range);
+  dropped_ = dropped_ || leaving_;
   OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
 }
 
@@ -321,6 +323,7 @@ void RangeServer::GiveUp(RangeId range, Epoch epoch, ErrorCode ec) {
   auto served = TakeOut(range, epoch);
   if (!served) return;
   spdlog::warn("range {}: given up, epoch {}: the store reports: {}", range, epoch, ec.message());
+  dropped_ = dropped_ || leaving_;
   OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
   manager_->GiveUp(range, epoch);
 }
@@ -357,13 +360,15 @@ void RangeServer::Check() {
 
 // --- The end ------------------------------------------------------------------------------------
 
-void RangeServer::Leave(UniqueFunction<void()> done) {
-  if (!manager_) return done();
-  asio::post(manager_->get_executor(), [this] { leaving_ = true; });
+void RangeServer::Leave(Done done) {
+  if (!manager_) return done({});
+  leaving_ = true;
   manager_->Leave([this, done = std::move(done)]() mutable {
     const auto timer =
         std::make_shared<asio::steady_timer>(manager_->get_executor(), options_.farewell);
-    timer->async_wait([timer, done = std::move(done)](ErrorCode) mutable { done(); });
+    timer->async_wait([this, timer, done = std::move(done)](ErrorCode) mutable {
+      done(dropped_ ? ErrorCode(Errc::kUnknown) : ErrorCode());
+    });
   });
 }
 

@@ -78,8 +78,9 @@ class Documents {
   /// Answers 200 if requests can be served, otherwise an error that gives the cause.
   virtual void Health(http::Respond respond) = 0;
 
-  /// Hands over leased ranges to other servers. Requests are still served meanwhile.
-  virtual void Leave(UniqueFunction<void()> done) = 0;
+  /// Hands over leased ranges to other servers. Requests are still served meanwhile. `done` gets an
+  /// error if a change was dropped.
+  virtual void Leave(Done done) = 0;
   /// Takes no more changes, flushes, and answers all requests.
   virtual void Drain(Done done) = 0;
   /// Answers all waiting requests with an error.

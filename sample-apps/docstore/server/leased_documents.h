@@ -67,8 +67,8 @@ class LeasedDocuments final : public Documents {
   /// Answers 503 while this server is not a member, while its store does not answer, or once its
   /// store has lost changes.
   void Health(http::Respond respond) override;
-  /// Hands over every range, leaves the deployment, and waits for `farewell`.
-  void Leave(UniqueFunction<void()> done) override { server_.Leave(std::move(done)); }
+  /// As RangeServer::Leave.
+  void Leave(Done done) override { server_.Leave(std::move(done)); }
   /// Has no effect, because Leave has handed over every range.
   void Drain(Done done) override { done({}); }
   void Close(Done done) override { server_.Close(std::move(done)); }

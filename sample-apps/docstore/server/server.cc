@@ -77,10 +77,10 @@ Server::Server(boost::asio::io_context& context, const MemberStores& stores, Lea
 void Server::Drain(Done done) {
   service_.BeginDrain();
   history_.Stop();
-  documents_->Leave([this, done = std::move(done)]() mutable {
+  documents_->Leave([this, done = std::move(done)](ErrorCode left) mutable {
     // Side by side: the flush is what lets the last answers out.
     const auto both = internal::Join::Of(2, std::move(done));
-    http_.Drain([both] { both->Finish({}); });
+    http_.Drain([both, left] { both->Finish(left); });
     documents_->Drain([both](ErrorCode ec) { both->Finish(ec); });
   });
 }

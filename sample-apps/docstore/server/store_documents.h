@@ -37,7 +37,7 @@ class StoreDocuments final : public Documents {
   /// 421 when another server has taken over the store, 503 before the store is open and while it
   /// does not answer.
   void Health(http::Respond respond) override;
-  void Leave(UniqueFunction<void()> done) override { done(); }  // there is nobody to hand over to
+  void Leave(Done done) override { done({}); }  // there is nobody to hand over to
   /// A server that was replaced has nothing to write.
   void Drain(Done done) override {
     shards_.AsyncDrain([done = std::move(done)](ErrorCode ec) mutable {

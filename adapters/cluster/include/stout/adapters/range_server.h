@@ -121,8 +121,10 @@ class RangeServer {
   /// Returns the session of this member; zero if it is none.
   [[nodiscard]] SessionId session() const;
 
-  /// Hands over every range, leaves the deployment, and waits for `farewell`.
-  void Leave(UniqueFunction<void()> done);
+  /// Hands over every range, leaves the deployment, and waits for `farewell`. `done` gets kUnknown
+  /// if changes may have been dropped meanwhile: a hand-over took longer than handover_timeout, or
+  /// a range was lost or given up.
+  void Leave(Done done);
   /// Fails every reply that waits. Takes no more ranges.
   void Close(Done done);
 
@@ -169,8 +171,9 @@ class RangeServer {
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
   LeaseService::Watch refusal_;                       // on the manager's strand
   std::atomic<bool> refused_ = false;
-  bool leaving_ = false;    // on the manager's strand
-  bool suspended_ = false;  // on the manager's strand
+  std::atomic<bool> leaving_ = false;
+  std::atomic<bool> dropped_ = false;  // changes, since leaving_
+  bool suspended_ = false;             // on the manager's strand
   // Guards slots_ and closed_.
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range
