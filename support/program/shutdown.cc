@@ -18,7 +18,7 @@ Shutdown::Shutdown(boost::asio::io_context& context, std::chrono::nanoseconds ti
       signals_(context, [this] { OnSignal(); }) {}
 
 void Shutdown::OnSignal() {
-  if (std::exchange(draining_, true)) return Cut("second signal");
+  if (draining_.exchange(true)) return Cut("second signal");
   Drain();
 }
 

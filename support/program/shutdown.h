@@ -26,6 +26,8 @@ class Shutdown {
   Shutdown(boost::asio::io_context& context, std::chrono::nanoseconds timeout, Step drain,
            Step close);
 
+  /// Returns true once a signal has come.
+  [[nodiscard]] bool begun() const { return draining_; }
   /// The exit code of the process, once it may end.
   [[nodiscard]] int Wait() { return code_.get_future().get(); }
 
@@ -40,7 +42,7 @@ class Shutdown {
   const Step drain_;
   const Step close_;
   boost::asio::steady_timer timer_;
-  bool draining_ = false;
+  std::atomic<bool> draining_ = false;
   std::atomic<bool> ending_ = false;
   std::promise<int> code_;
   EndingSignals signals_;

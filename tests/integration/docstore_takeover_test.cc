@@ -1,5 +1,5 @@
 // A document server that another one replaces, and its /healthz while the store does not answer.
-// Also what a store without stamps leads to.
+// Also what a store without stamps, and one that never opens, lead to.
 
 #include <chrono>
 #include <future>
@@ -220,6 +220,27 @@ TEST_CASE("a restart on a store without stamps does not give two states one tag"
   CHECK(Restarted(store).client.Do("DELETE", path, "", {{"If-Match", one}}).status == 412);
   REQUIRE(Restarted(store).client.Do("PUT", "/docs/d/sections/t", "x").status == 201);
   CHECK(Restarted(store).client.Do("GET", "/docs/d", "", {{"If-None-Match", names}}).status == 200);
+}
+
+class AwayStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void NewEpoch(EpochHandler handler) override { handler(Errc::kTransient, 0); }
+};
+
+TEST_CASE("a server that ends before its store opens has lost nothing", "[docstore]") {
+  Runner runner;
+  MemoryStore memory(runner.context().get_executor());
+  AwayStore store(memory);
+  Server server(runner.context(), store, TestServer::TwoShards(), {});
+  REQUIRE(server.Listen("127.0.0.1", 0).has_value());
+  std::promise<ErrorCode> opened;
+  std::promise<ErrorCode> drained;
+  server.Open([&](ErrorCode ec) { opened.set_value(ec); });
+  server.Drain([&](ErrorCode ec) { drained.set_value(ec); });
+  CHECK(drained.get_future().get() == ErrorCode());
+  CHECK(opened.get_future().get() == Errc::kClosed);
+  runner.Stop();
 }
 
 TEST_CASE("servers with scopes of their own do not shut each other out", "[docstore]") {

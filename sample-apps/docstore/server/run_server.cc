@@ -69,18 +69,21 @@ class Program {
       threads.emplace_back([this] { context_.run(); });
     }
     // Listens first: a second server on one address must not shut the first one out of the store.
-    const int code = Listen() && Open() && Announce() ? shutdown.Wait() : EXIT_FAILURE;
+    const bool serves = Listen() && Open(shutdown) && Announce();
+    const int code = serves || shutdown.begun() ? shutdown.Wait() : EXIT_FAILURE;
     spdlog::info("ended with exit code {}", code);
     context_.stop();
     return code;
   }
 
  private:
-  bool Open() {
+  // Returns false if the store does not open, or if a signal has come before it opens.
+  bool Open(const program::Shutdown& shutdown) {
     std::promise<ErrorCode> opened;
     server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });
     const ErrorCode ec = opened.get_future().get();
-    if (ec) spdlog::error("cannot take over store {}: {}", Redacted(config_.store), ec.message());
+    if (ec && !shutdown.begun())
+      spdlog::error("cannot take over store {}: {}", Redacted(config_.store), ec.message());
     return !ec;
   }
 

@@ -38,8 +38,9 @@ class StoreDocuments final : public Documents {
   /// does not answer.
   void Health(http::Respond respond) override;
   void Leave(Done done) override { done({}); }  // there is nobody to hand over to
-  /// A server that was replaced has nothing to write.
+  /// A server that was replaced, or whose store is not open yet, has nothing to write.
   void Drain(Done done) override {
+    if (!open_) return Close(std::move(done));
     shards_.AsyncDrain([done = std::move(done)](ErrorCode ec) mutable {
       done(ec == Errc::kFenced ? ErrorCode() : ec);
     });
