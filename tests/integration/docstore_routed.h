@@ -44,6 +44,16 @@ class Routed {
     REQUIRE(Eventually([&] { return Stats().find("owner\":") == std::string::npos; }));
   }
 
+  // A server without ranges joins, as the one of this number.
+  void Add(int number) {
+    leases_.Join({.address = "10.0.0.7:" + std::to_string(number),
+                  .ranges = 1,
+                  .ttl = std::chrono::hours(1)},
+                 [](ErrorCode, SessionId) {});
+    const std::string members = "docstore_router_members " + std::to_string(number);
+    REQUIRE(Eventually([&] { return Counts(members); }));
+  }
+
   [[nodiscard]] Client Connect() const { return Client(port_); }
   [[nodiscard]] Router& router() { return *router_; }
   [[nodiscard]] std::uint16_t port() const { return port_; }

@@ -300,6 +300,33 @@ TEST_CASE("a request does not wait to connect to a former owner", "[router]") {
   CHECK(client.Receive().status == 204);
 }
 
+TEST_CASE("a request that is tried again keeps its connection to the server", "[router]") {
+  const int refusal = GENERATE(421, 503);
+  CAPTURE(refusal);
+  std::atomic<int> asked = 0;
+  ScriptedHttpServer server(
+      [&](const auto&) { return ++asked < 5 ? Unserved(refusal) : FormatAnswer(204); });
+  Routed routed;
+  routed.MoveTo(server.address());
+  CHECK(routed.Connect().Do("PUT", kSection, "x").status == 204);
+  CHECK(asked == 5);
+  CHECK(server.connections() == 1);
+}
+
+TEST_CASE("a pause lasts although other leases change", "[router]") {
+  RouterOptions options = Routed::Brisk();
+  options.retry_timeout = 2s;  // a bound for the attempts after the pauses
+  Routed routed(options);
+  ScriptedHttpServer server(Always(Unserved(503)));
+  routed.MoveTo(server.address());
+  Client client = routed.Connect();
+  client.Send(Format("PUT", kSection, "x"));
+  REQUIRE(Eventually([&] { return server.requests().size() > 1; }));
+  for (int servers = 2; servers < 200; ++servers) routed.Add(servers);
+  CHECK(client.Receive().status == 503);
+  CHECK(server.requests().size() < 50);
+}
+
 TEST_CASE("what cannot be given once more is not promised to be", "[router]") {
   ScriptedHttpServer server(Always(Unserved(503)));
   Routed routed;

@@ -1,5 +1,6 @@
 #include "router/exchange.h"
 
+#include <array>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/http/error.hpp>
@@ -7,6 +8,7 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 #include <chrono>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,8 @@ using asio::ip::tcp;
 
 // Bound for the headers of a server's answers; those of docstore-server are far smaller.
 constexpr std::uint32_t kMaxHeaderBytes = 64 * 1024;
+// Maximum body of an answer that is read only to keep the connection; theirs are far smaller.
+constexpr std::size_t kDiscardedBytes = 4096;
 
 }  // namespace
 
@@ -54,7 +58,9 @@ Task<Fate> Exchange::Ask(const RequestHead& head, RequestBody& body) {
   deadline_.Clear();
   if (!answered_) co_return deadline_.passed() ? Fate::kTimedOut : Fate::kLost;
   const bool names_range = !ValueOf(answer(), kUnservedRange).empty();
-  co_return SaysNotServed(answer().result_int(), names_range) ? Fate::kNotDone : Fate::kAnswered;
+  if (!SaysNotServed(answer().result_int(), names_range)) co_return Fate::kAnswered;
+  co_await Discard();
+  co_return Fate::kNotDone;
 }
 
 Task<bool> Exchange::Connect() {
@@ -163,10 +169,28 @@ Task<bool> Exchange::Relay(http::SessionSocket& client, Deadline& deadline, unsi
     deadline.Clear();
     if (ec && ec != beast::http::error::need_buffer) co_return false;
   } while (!serializer.is_done());
-  // Both sides have sent everything: the connection can serve the next request.
+  GiveBack();
+  co_return true;
+}
+
+// The retries of many clients would otherwise use up the ports of this machine.
+Task<void> Exchange::Discard() {
+  std::array<char, kDiscardedBytes> memory;
+  auto& part = answer().body();
+  part.data = memory.data();
+  part.size = memory.size();
+  if (!parser_->is_done() && sent_whole_) {
+    deadline_.Set(options_.last_word);
+    co_await beast::http::async_read(upstream_->socket, upstream_->input, *parser_, kAwait);
+    deadline_.Clear();
+  }
+  if (parser_->is_done()) GiveBack();
+}
+
+// Once both sides have sent everything, the connection can serve the next request.
+void Exchange::GiveBack() {
   const bool reusable = parser_->keep_alive() && sent_whole_ && upstream_->input.size() == 0;
   if (reusable) pool_.Give(std::move(upstream_));
-  co_return true;
 }
 
 // --- The end ------------------------------------------------------------------------------------

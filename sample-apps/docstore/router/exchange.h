@@ -57,6 +57,9 @@ class Exchange {
   Task<void> Send(const RequestHead& head, RequestBody& body);
   Task<void> Receive(RequestBody& body);
   void FrameAnswer(unsigned client_version, bool last);
+  /// Reads the rest of an answer that the client does not get.
+  Task<void> Discard();
+  void GiveBack();
 
   boost::asio::io_context& context_;
   UpstreamPool& pool_;

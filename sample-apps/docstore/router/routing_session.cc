@@ -29,7 +29,7 @@ using asio::ip::tcp;
 constexpr std::size_t kReadBytes = 4096;
 // Time for a client to close its side after its last answer: see Connection.
 constexpr std::chrono::seconds kLinger{1};
-// Pause between attempts. A change of the leases ends it early.
+// Pause between attempts. A change of the document's lease ends it early.
 constexpr Backoff kPause{std::chrono::milliseconds(5), std::chrono::milliseconds(250)};
 
 std::string AddressOf(const http::SessionSocket& socket) {
@@ -199,7 +199,7 @@ Task<void> RoutingSession::Forward(std::string document) {
   // From now on, because the client may have taken long to send the body.
   const auto until = Clock::now() + parts_.options.retry_timeout;
   for (std::uint32_t failures = 0;;) {
-    const auto lease = co_await AwaitOwner(document_, until);
+    const auto lease = co_await AwaitOwner(until);
     if (ended_) co_return;
     if (!lease) {
       co_await Reply(Unavailable("no server owned the document within --retry-timeout"));
@@ -226,8 +226,9 @@ Task<void> RoutingSession::Forward(std::string document) {
       co_return;
     }
     parts_.metrics.OnRetry();
-    co_await Wait(
-        std::min<Clock::duration>(kPause.Pause(++failures, random_), until - Clock::now()));
+    const Clock::duration pause = kPause.Pause(++failures, random_);
+    const bool same = parts_.owners.Of(document_) == seen_;
+    if (same) co_await Wait(std::min<Clock::duration>(pause, until - Clock::now()));
   }
 }
 
@@ -290,14 +291,13 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
 }
 
 // Returns nullopt if the document's range has no owner before `until`.
-Task<std::optional<Lease>> RoutingSession::AwaitOwner(const std::string& document,
-                                                      Clock::time_point until) {
-  auto lease = parts_.owners.Of(document);
-  while (!lease && !ended_ && Clock::now() < until) {
+Task<std::optional<Lease>> RoutingSession::AwaitOwner(Clock::time_point until) {
+  seen_ = parts_.owners.Of(document_);
+  while (!seen_ && !ended_ && Clock::now() < until) {
     co_await Wait(until - Clock::now());
-    lease = parts_.owners.Of(document);
+    seen_ = parts_.owners.Of(document_);
   }
-  co_return lease;
+  co_return seen_;
 }
 
 Task<Fate> RoutingSession::Attempt(Lease lease, const beast::http::request_header<>& head,
@@ -362,15 +362,16 @@ RoutingSession::Clock::duration RoutingSession::Patience() const {
   return draining_ ? Clock::duration::zero() : parts_.options.http.request_timeout;
 }
 
-// Waits until the time has passed, the leases change, or the session drains or ends.
+// Waits until the time has passed, the document's lease changes, or the session drains or ends.
 Task<void> RoutingSession::Wait(Clock::duration time) {
   pause_.expires_after(time);
   co_await pause_.async_wait(kAwait);
 }
 
 void RoutingSession::OnLeasesChanged() {
+  if (parts_.owners.Of(document_) == seen_) return;
   pause_.cancel();
-  if (exchange_ && parts_.owners.Of(document_) != exchange_->lease()) exchange_->Hurry();
+  if (exchange_) exchange_->Hurry();
 }
 
 // A close with unread bytes in the socket would reset the connection, and could destroy the answer.

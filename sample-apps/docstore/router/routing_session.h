@@ -64,7 +64,7 @@ class RoutingSession final : public http::Session,
   Task<void> Forward(std::string document);
   Task<bool> AwaitRoom(std::size_t bytes);
   Task<bool> AwaitBody(RequestBody& body);
-  Task<std::optional<Lease>> AwaitOwner(const std::string& document, Clock::time_point until);
+  Task<std::optional<Lease>> AwaitOwner(Clock::time_point until);
   Task<Fate> Attempt(Lease lease, const boost::beast::http::request_header<>& head,
                      RequestBody& body);
   Task<void> PassOn();
@@ -92,6 +92,7 @@ class RoutingSession final : public http::Session,
 
   std::optional<http::BodyBudget::Share> share_;  // for the request's kept body
   std::string document_;                          // named by the request under way
+  std::optional<Lease> seen_;                     // of its document, when it was last looked up
   std::optional<Exchange> exchange_;              // the attempt under way
   Owners::Subscription subscription_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, http::SessionStrand>
