@@ -197,8 +197,8 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
                        }));
   }
   void Do(const lease::Leave& a) {
-    service_.Leave(a.session, Answer([a](LeaseKeeper& keeper, Errc, TimePoint now) {
-                     keeper.OnLeft(a.session, now);
+    service_.Leave(a.session, Answer([a](LeaseKeeper& keeper, Errc errc, TimePoint now) {
+                     keeper.OnLeft(a.session, errc, now);
                    }));
   }
   void Do(const lease::Acquire& a) {

@@ -305,7 +305,9 @@ class LeaseWorld {
           ledger.Leave(a.session, now);
           return Errc::kOk;
         },
-        [a](LeaseKeeper& keeper, Errc, TimePoint now) { keeper.OnLeft(a.session, now); });
+        [a](LeaseKeeper& keeper, Errc errc, TimePoint now) {
+          keeper.OnLeft(a.session, errc, now);
+        });
   }
   void Do(Server& server, const lease::Acquire& a) {
     Call(

@@ -189,6 +189,41 @@ TEST_CASE("a lease is renewed for as long as the server runs", "[leases]") {
   process.RunUntil([&] { return service.renewals == 10; });
 }
 
+TEST_CASE("a server whose leaving fails tries again", "[leases]") {
+  // Fails the first calls to leave.
+  class Trouble final : public LeaseService {
+   public:
+    void Join(const LeaseMember&, JoinHandler handler) override { handler({}, ++sessions); }
+    void KeepAlive(SessionId, Handler handler) override { handler({}); }
+    void Leave(SessionId session, Handler handler) override {
+      left.push_back(session);
+      handler(left.size() % 3 == 0 ? Errc::kOk : left.size() % 3 == 1 ? failure : Errc::kUnknown);
+    }
+    void Acquire(SessionId, RangeId, AcquireHandler handler) override { handler({}, 1); }
+    void Release(SessionId, RangeId, Epoch, Handler handler) override { handler({}); }
+    Watch WatchTable(TableHandler) override { return {}; }
+    ErrorCode failure = Errc::kTransient;
+    SessionId sessions = 0;
+    std::vector<SessionId> left;
+  } service;
+  Process process;
+  LeaseManager leases(process.context.get_executor(), service,
+                      {.address = "a:1", .ranges = kRanges, .ttl = 1s}, {});
+  leases.Start();
+  process.RunUntil([&] { return leases.joined(); });
+  SECTION("for good") {
+    std::size_t calls = 0;
+    leases.Leave([&] { calls = service.left.size(); });
+    process.RunUntil([&] { return calls != 0; });
+    CHECK(calls == 3);
+  }
+  SECTION("for some time") {
+    leases.Suspend();
+    process.RunUntil([&] { return service.left.size() == 3; });
+  }
+  CHECK(service.left == std::vector<SessionId>(3, 1));
+}
+
 TEST_CASE("a context that ends takes along who waits for a manager to have left", "[leases]") {
   // The waiting handler owns the manager, and the service never answers.
   class Silence final : public LeaseService {

@@ -154,9 +154,61 @@ TEST_CASE("a range is released only once it was handed over", "[leases]") {
         Actions{lease::KeepAlive{7, kStart + 4s}, lease::Release{3, 7, 0, 20}});
   member.keeper.OnReleased(3, 0, Errc::kOk, kStart + 4s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
-  member.keeper.OnLeft(7, kStart + 4s);
+  member.keeper.OnLeft(7, Errc::kOk, kStart + 4s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
   CHECK(member.keeper.NextTick() == kNever);
+}
+
+TEST_CASE("a Leave that fails is repeated while the service may list the member", "[leases]") {
+  Member member;
+  member.Joined();
+  LeaseKeeper& keeper = member.keeper;
+  SECTION("by a member that leaves for good, for a third of the ttl at most") {
+    keeper.Leave(kStart + 2s);
+    CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+    keeper.OnLeft(7, Errc::kUnknown, kStart + 3s);
+    CHECK(keeper.TakeActions().empty());
+    CHECK(keeper.NextTick() == kStart + 4s);
+    keeper.Tick(kStart + 4s);
+    CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+    CHECK(keeper.NextTick() == kStart + 6s);
+    keeper.OnLeft(7, Errc::kTransient, kStart + 4s);
+    if (GENERATE(false, true)) {
+      keeper.Tick(kStart + 5s);
+      CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+      keeper.OnLeft(7, Errc::kFenced, kStart + 5s);
+    } else {
+      keeper.Tick(kStart + 6s);
+    }
+    CHECK(keeper.TakeActions().back() == lease::Action{lease::Left{}});
+    CHECK(keeper.NextTick() == kNever);
+  }
+  SECTION("by one that is suspended, for as long as the session may live") {
+    keeper.Suspend(kStart + 2s);
+    CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+    for (TimePoint now = kStart + 2s; now < kStart + 13s; now += 1s) {
+      keeper.OnLeft(7, Errc::kTransient, now);
+      CHECK(keeper.TakeActions().empty());
+      CHECK(keeper.NextTick() == now + 1s);
+      keeper.Tick(now + 1s);
+      CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+    }
+    keeper.OnLeft(7, Errc::kTransient, kStart + 13s);
+    keeper.Tick(kStart + 14s);
+    CHECK(keeper.TakeActions().empty());
+    CHECK(keeper.NextTick() == kNever);
+  }
+  SECTION("by one that has joined again") {
+    keeper.Suspend(kStart + 2s);
+    keeper.Resume(kStart + 2s);
+    CHECK(keeper.TakeActions() == Actions{lease::Leave{7}, lease::Join{2}});
+    keeper.OnLeft(7, Errc::kUnknown, kStart + 3s);
+    keeper.OnJoined(2, Errc::kOk, 8, kStart + 3s);
+    keeper.Tick(kStart + 4s);
+    CHECK(keeper.TakeActions() == Actions{lease::Leave{7}});
+    keeper.OnLeft(7, Errc::kOk, kStart + 4s);
+    CHECK(keeper.NextTick() == kStart + 6s);  // the renewal
+  }
 }
 
 TEST_CASE("a member takes a range that it gave up again after a short pause", "[leases]") {

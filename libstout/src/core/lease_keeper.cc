@@ -76,7 +76,7 @@ void LeaseKeeper::OnJoined(lease::Attempt attempt, Errc errc, SessionId session,
     join_attempt_ = 0;
     due_ = now + pause_;
   } else if (errc == Errc::kOk) {
-    actions_.push_back(lease::Leave{session});  // it began too late: nothing uses it
+    SendLeave(session, now);  // it began too late: nothing uses it
   }
   Advance(now);
 }
@@ -95,8 +95,14 @@ void LeaseKeeper::OnKeptAlive(SessionId session, TimePoint sent, Errc errc, Time
   Advance(now);
 }
 
-void LeaseKeeper::OnLeft(SessionId session, TimePoint now) {
-  if (stage_ == Stage::kLeaving && session == session_) due_ = now;
+void LeaseKeeper::OnLeft(SessionId session, Errc errc, TimePoint now) {
+  const auto ending = std::find_if(endings_.begin(), endings_.end(), [session](const Ending& each) {
+    return each.session == session;
+  });
+  if (ending != endings_.end()) {
+    ending->due = now + pause_;
+    if (errc == Errc::kOk || errc == Errc::kFenced) endings_.erase(ending);
+  }
   Advance(now);
 }
 
@@ -150,6 +156,7 @@ void LeaseKeeper::Tick(TimePoint now) { Advance(now); }
 
 void LeaseKeeper::Advance(TimePoint now) {
   Expire(now);
+  RepeatLeaves(now);
   if (stage_ == Stage::kMember) {
     if (now >= due_) Renew(now);
     for (RangeId id = 0; id < ranges_.size(); ++id) Reconcile(id, now);
@@ -258,9 +265,9 @@ void LeaseKeeper::FinishLeaving(TimePoint now) {
     stage_ = Stage::kLeaving;
     valid_until_ = TimePoint();
     due_ = now + period_;
-    actions_.push_back(lease::Leave{session_});
+    SendLeave(session_, now);
   } else if (stage_ == Stage::kNew || stage_ == Stage::kJoining ||
-             (stage_ == Stage::kLeaving && now >= due_)) {
+             (stage_ == Stage::kLeaving && (endings_.empty() || now >= due_))) {
     stage_ = Stage::kEnded;
     actions_.push_back(lease::Left{});
   }
@@ -272,11 +279,25 @@ void LeaseKeeper::EndSession(bool tell, TimePoint now) {
     Rest(&ranges_[id], TimePoint());
   }
   // Otherwise all members would have to wait until the service ends the session.
-  if (tell) actions_.push_back(lease::Leave{session_});
+  if (tell) SendLeave(session_, now);
   session_ = 0;
   valid_until_ = TimePoint();
   stage_ = Stage::kJoining;
   due_ = now;
+}
+
+void LeaseKeeper::SendLeave(SessionId session, TimePoint now) {
+  endings_.push_back({.session = session, .over = now + lease_});
+  actions_.push_back(lease::Leave{session});
+}
+
+void LeaseKeeper::RepeatLeaves(TimePoint now) {
+  std::erase_if(endings_, [now](const Ending& ending) { return now >= ending.over; });
+  for (Ending& ending : endings_) {
+    if (now < ending.due) continue;
+    ending.due = kNever;
+    actions_.push_back(lease::Leave{ending.session});
+  }
 }
 
 void LeaseKeeper::Rest(Range* range, TimePoint until) { *range = {Holding::kNone, 0, 0, until}; }
@@ -293,18 +314,11 @@ Epoch LeaseKeeper::HeldEpoch(RangeId id) const {
 }
 
 TimePoint LeaseKeeper::NextTick() const {
-  switch (stage_) {
-    case Stage::kNew:
-    case Stage::kEnded:
-      return kNever;
-    case Stage::kJoining:
-      return suspended_ ? kNever : due_;
-    case Stage::kLeaving:
-      return due_;
-    case Stage::kMember:
-      break;
-  }
-  TimePoint next = std::min(due_, valid_until_);
+  if (stage_ == Stage::kNew || stage_ == Stage::kEnded) return kNever;
+  TimePoint next = stage_ == Stage::kJoining && suspended_ ? kNever : due_;
+  for (const Ending& ending : endings_) next = std::min(next, ending.due);
+  if (stage_ != Stage::kMember) return next;
+  next = std::min(next, valid_until_);
   for (const Range& range : ranges_) {
     if (range.due != TimePoint()) next = std::min(next, range.due);
   }

@@ -345,9 +345,11 @@ class Deployment {
         n, spec_.write_us,
         [this, leave] {
           ledger_.Leave(leave.session, agenda_.now());
-          return true;
+          return Errc::kOk;
         },
-        [this, n, leave](bool) { nodes_[n].keeper->OnLeft(leave.session, agenda_.now()); });
+        [this, n, leave](Errc errc) {
+          nodes_[n].keeper->OnLeft(leave.session, errc, agenda_.now());
+        });
   }
   // The new owner opens the range, and writes its record.
   void Do(NodeIndex n, const lease::Acquired& got) {

@@ -101,6 +101,10 @@ using Action =
 /// - The application gave the range up and should own it. Otherwise it could get it at once, and
 ///   give it up again, for ever.
 ///
+/// While the service lists a member, no other member takes its ranges. So a Leave that fails is
+/// repeated at that pause, for as long as the session may live. A member that leaves for good waits
+/// for the answer, but no longer than a renewal period.
+///
 /// Units: stout::Duration, and TimePoint of any clock that also counts suspended time.
 /// Owner: value type.   Threads: none of its own.   Errors: cannot fail.
 /// Paper: Gray and Cheriton, "Leases" (SOSP'89); the fencing tokens are Chubby's sequencers
@@ -129,8 +133,8 @@ class LeaseKeeper {
   void OnJoined(lease::Attempt attempt, Errc errc, SessionId session, TimePoint now);
   /// `sent`: as in the KeepAlive that this answers.
   void OnKeptAlive(SessionId session, TimePoint sent, Errc errc, TimePoint now);
-  /// The Leave of this session was answered, with or without an error.
-  void OnLeft(SessionId session, TimePoint now);
+  /// The Leave of this session was answered.
+  void OnLeft(SessionId session, Errc errc, TimePoint now);
   void OnAcquired(lease::Attempt attempt, RangeId range, Errc errc, std::optional<Epoch> epoch,
                   TimePoint now);
   void OnReleased(lease::Attempt attempt, RangeId range, Errc errc, TimePoint now);
@@ -162,6 +166,12 @@ class LeaseKeeper {
     TimePoint due{};             // when a request is sent again; kNone: the end of a pause
   };
   enum class Rightful { kNotKnown, kOurs, kAnothers };
+  /// A session that was told to end.
+  struct Ending {
+    SessionId session = 0;
+    TimePoint over{};        // when no Leave is needed any more
+    TimePoint due = kNever;  // of the next Leave; kNever: the last one is not answered
+  };
 
   // Handles the end of the lease or of an attempt, then sends the requests that are due.
   void Advance(TimePoint now);
@@ -177,6 +187,8 @@ class LeaseKeeper {
   void FinishLeaving(TimePoint now);
   // Loses all ranges. `tell`: also sends Leave, because the service may not have ended the session.
   void EndSession(bool tell, TimePoint now);
+  void SendLeave(SessionId session, TimePoint now);
+  void RepeatLeaves(TimePoint now);
   void Rest(Range* range, TimePoint until);
   [[nodiscard]] const std::optional<Lease>& Known(RangeId id) const;
 
@@ -198,6 +210,7 @@ class LeaseKeeper {
   std::map<RangeId, std::string> wanted_;
   std::vector<Rightful> rightful_;  // by the members in table_, and wanted_
   std::vector<Range> ranges_;
+  std::vector<Ending> endings_;
   std::vector<lease::Action> actions_;
 };
 
