@@ -39,11 +39,18 @@ void ReplicatedMap::State::Pump() {
     See(fetched.state.stamp);
     reads_.OnFetched(fetched.token, fetched.member, fetched.errc, std::move(fetched.state));
   }
-  for (auto& again : std::exchange(when_room_, {})) again();
-  do {
-    Observe();
-    if (ended_ == Errc::kOk) keeper_.Tick(Now());
-  } while (Turn());
+  const auto turn = [this] {
+    do {
+      Observe();
+      if (ended_ == Errc::kOk) keeper_.Tick(Now());
+    } while (Turn());
+  };
+  turn();
+  // Only now: they may change a key, for which each member that gets changes needs an interposer.
+  if (auto requests = std::exchange(when_room_, {}); !requests.empty()) {
+    for (auto& again : requests) again();
+    turn();
+  }
   Arm();
   // This is user code: all parts are consistent, and this function holds no iterator.
   RunDue(due_, [this] { SchedulePump(); });
