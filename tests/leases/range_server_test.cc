@@ -3,8 +3,11 @@
 #include "stout/adapters/range_server.h"
 
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <future>
+#include <map>
+#include <set>
 
 #include "lease_test_support.h"
 #include "stout/adapters/memory_store.h"
@@ -217,6 +220,94 @@ TEST_CASE("a range that is lost drops its map, and its requests get nothing", "[
   CHECK_FALSE(a.Leave());
   pool.stop();
   pool.join();
+}
+
+// Gives a session and the ranges that are asked for. The test shows the table.
+class OneSession final : public LeaseService {
+ public:
+  static constexpr SessionId kSession = 7;
+
+  void Join(const LeaseMember&, JoinHandler handler) override { handler({}, kSession); }
+  void KeepAlive(SessionId, Handler handler) override { handler({}); }
+  void Leave(SessionId, Handler handler) override { handler({}); }
+  void Acquire(SessionId, RangeId range, AcquireHandler handler) override {
+    owned[range] = ++epoch;
+    handler({}, epoch);
+  }
+  void Release(SessionId, RangeId range, Epoch, Handler handler) override {
+    owned.erase(range);
+    handler({});
+  }
+  Watch WatchTable(TableHandler handler) override {
+    show_ = std::move(handler);
+    return nullptr;
+  }
+  void Show(std::vector<std::string> members) {
+    LeaseTable table{.members = std::move(members)};
+    table.ranges.resize(kRanges);
+    for (const auto& [range, taken] : owned) table.ranges[range] = {"a:1", kSession, taken};
+    show_(std::move(table));
+  }
+
+  std::map<RangeId, Epoch> owned;
+  Epoch epoch = 20;
+
+ private:
+  TableHandler show_;
+};
+
+// Makes a map when the test says so.
+class LateSource final : public RangeSource {
+ public:
+  LateSource(const boost::asio::any_io_executor& executor, Store& store)
+      : source_(executor, store, "ranges", {}) {}
+
+  void Make(RangeId range, Epoch epoch, UniqueFunction<void()>, RangeHandler handler) override {
+    ordered[range] = [this, range, epoch, handler = std::move(handler)]() mutable {
+      source_.Make(
+          range, epoch, [] {}, std::move(handler));
+    };
+  }
+  [[nodiscard]] StoreHealth::Clock::duration InVain() const override { return {}; }
+  void ProbeIfNeeded() override {}
+  [[nodiscard]] std::string name() const override { return "late"; }
+
+  std::map<RangeId, UniqueFunction<void()>> ordered;
+
+ private:
+  SharedStore source_;
+};
+
+TEST_CASE("a range that is handed over while its map is made is not opened", "[ranges]") {
+  boost::asio::io_context context(1);
+  MemoryStore store(context.get_executor());
+  OneSession leases;
+  LateSource source(context.get_executor(), store);
+  RangeServer server(context.get_executor(), source, leases, Options(SlotPartition(kRanges)));
+  server.Open("a:1");
+  context.poll();
+  leases.Show({"a:1"});
+  context.poll();
+  REQUIRE(source.ordered.size() == kRanges);
+  leases.Show({"a:1", "b:1"});
+  for (auto& [range, make] : source.ordered) make();  // before the server hears of it
+  context.poll();
+  std::set<RangeId> served;
+  for (const auto& each : server.ranges()) served.insert(each->range);
+  std::set<RangeId> owned;
+  for (const auto& [range, epoch] : leases.owned) owned.insert(range);
+  CHECK(owned.size() == kRanges / 2);
+  CHECK(served == owned);
+  // The others are served once they are acquired again.
+  source.ordered.clear();
+  leases.Show({"a:1"});
+  context.poll();
+  CHECK(source.ordered.size() == kRanges / 2);
+  for (auto& [range, make] : source.ordered) make();
+  context.poll();
+  CHECK(server.ranges().size() == kRanges);
+  server.Close([](ErrorCode) {});
+  context.poll();
 }
 
 }  // namespace

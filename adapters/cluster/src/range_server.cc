@@ -61,6 +61,7 @@ RangeServer::RangeServer(const asio::any_io_executor& executor, RangeSource& sou
       source_(source),
       service_(leases),
       options_(std::move(options)),
+      wanted_(options_.partition.ranges),
       slots_(options_.partition.ranges) {}
 
 RangeServer::~RangeServer() = default;
@@ -152,6 +153,7 @@ bool RangeServer::joined() const {
 
 void RangeServer::OnAcquired(RangeId range, Epoch epoch) {
   const auto strand = manager_->get_executor();
+  wanted_[range] = epoch;
   source_.Make(
       range, epoch, [this, range, epoch] { GiveUp(range, epoch, Errc::kTransient); },
       [this, range, epoch, strand](RangeSource::Range made) {
@@ -162,7 +164,8 @@ void RangeServer::OnAcquired(RangeId range, Epoch epoch) {
 }
 
 void RangeServer::OnMade(RangeId range, Epoch epoch, RangeSource::Range made) {
-  if (!IsOurs(range, epoch)) return;  // lost or released meanwhile
+  // It was lost or released meanwhile. A release ends the lease only later.
+  if (wanted_[range] != epoch || !IsOurs(range, epoch)) return;
   const auto served = std::make_shared<ServedRange>(
       ServedRange{.range = range,
                   .epoch = epoch,
@@ -215,6 +218,7 @@ void RangeServer::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
 
 // Serves the range while it is flushed, because the drain refuses requests and should be short.
 void RangeServer::OnRelease(RangeId range, LeaseHandlers::Done done) {
+  wanted_[range] = 0;
   Slot slot;
   {
     const std::lock_guard lock(mutex_);

@@ -169,7 +169,8 @@ class RangeServer {
   std::atomic<LeaseManager*> leases_ = nullptr;       // manager_, once there is one
   std::optional<boost::asio::steady_timer> check_;    // on the manager's strand
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
-  LeaseService::Watch refusal_;                       // on the manager's strand
+  std::vector<Epoch> wanted_;    // of the map of each range, 0: none; on the manager's strand
+  LeaseService::Watch refusal_;  // on the manager's strand
   std::atomic<bool> refused_ = false;
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> dropped_ = false;  // changes, since leaving_
