@@ -222,6 +222,23 @@ TEST_CASE("a range that is lost drops its map, and its requests get nothing", "[
   pool.join();
 }
 
+TEST_CASE("a range whose map is closed is released all the same", "[ranges]") {
+  boost::asio::thread_pool pool(2);
+  MemoryStore store(pool.get_executor());
+  InProcessLeases leases(pool.get_executor());
+  Member a(pool, store, leases, "a:1");
+  REQUIRE(Eventually([&] { return a.Serves("key"); }));
+  a.On("key", [](const auto& served) {
+    served->map->Close();
+    return true;
+  });
+  std::promise<void> left;
+  a->Leave([&] { left.set_value(); });
+  CHECK(left.get_future().wait_for(30s) == std::future_status::ready);
+  pool.stop();
+  pool.join();
+}
+
 // Gives a session and the ranges that are asked for. The test shows the table.
 class OneSession final : public LeaseService {
  public:

@@ -291,8 +291,8 @@ void RangeServer::EndHandover(const std::shared_ptr<Handover>& handover, ErrorCo
     spdlog::info("range {}: handed over", served->range);
     (void)TakeOut(served->range, served->epoch);
     handover->done();
-  } else if (ec != Errc::kClosed) {  // kClosed: the server closes without a drain
-    GiveUp(served->range, served->epoch, ec);
+  } else {
+    GiveUp(served->range, served->epoch, ec);  // no effect if Close has emptied the slot
   }
   DrainFlushed();
 }
