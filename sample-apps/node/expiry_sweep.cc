@@ -37,7 +37,8 @@ constexpr int kMostAttempts = 30;
 
 using Keys = std::vector<std::string>;
 
-// Makes all changes durable. Returns false if that failed.
+// Makes all changes durable. Returns false if that failed. A range that this node does not serve
+// has none: it is not open yet, or another node owns it.
 asio::awaitable<bool> Flush(const Ranges& ranges) {
   const auto served = ranges.Served();
   const auto [failed] = co_await Initiate<void(ErrorCode)>(
@@ -45,8 +46,10 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
         const auto join = stout::internal::Join::Of(served.size() + 1, std::move(done));
         for (const RangeServer::Served& range : served) {
           asio::post(range->map->get_executor(), [range, join] {
-            range->map->Flush(
-                [join](ErrorCode ec) { join->Finish(IsOnlyRefused(ec) ? ErrorCode() : ec); });
+            range->map->Flush([join](ErrorCode ec) {
+              const bool not_served = ec == Errc::kClosed || ec == Errc::kFenced;
+              join->Finish(not_served || IsOnlyRefused(ec) ? ErrorCode() : ec);
+            });
           });
         }
         join->Finish({});

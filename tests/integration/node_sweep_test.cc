@@ -114,6 +114,53 @@ TEST_CASE("a sweep spares a key that is set after it was read", "[node][expiry]"
   CHECK(Connection(node).Do({"GET", "k"}) == "$new");
 }
 
+// Has another range, which is not served.
+class HasOneMore final : public Ranges {
+ public:
+  HasOneMore(Ranges& ranges, KeyMap& map)
+      : ranges_(ranges),
+        more_(std::make_shared<ServedRange>(
+            ServedRange{.range = 1,
+                        .epoch = 0,
+                        .map = std::shared_ptr<KeyMap>(std::shared_ptr<void>(), &map),
+                        .owns = [] { return true; },
+                        .state = nullptr})) {}
+
+  [[nodiscard]] const Partition& partition() const override { return ranges_.partition(); }
+  void Run(RangeId range, bool alone, RangeServer::Operation operation) override {
+    ranges_.Run(range, alone, std::move(operation));
+  }
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override {
+    return ranges_.LeaseOf(range);
+  }
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override {
+    auto served = ranges_.Served();
+    served.push_back(more_);
+    return served;
+  }
+  void OnFenced(const ServedRange& served) override { ranges_.OnFenced(served); }
+
+ private:
+  Ranges& ranges_;
+  const RangeServer::Served more_;
+};
+
+TEST_CASE("a sweep goes on although a range does not open, or is fenced", "[node][expiry]") {
+  TimedWorld world;
+  CHECK(world.Do({"SET", "k", "old", "PX", "1"}) == "+OK");
+  world.now += 2;
+  const bool fenced = GENERATE(false, true);
+  CAPTURE(fenced);
+  WriteBackMap other(world.context.get_executor(), world.store, {.engine = Plain()});
+  if (fenced) asio::post(other.get_executor(), [&] { other.Fence(); });
+  HasOneMore ranges(world.node.ranges, other);
+  world.node.Await(Sweep(ranges, world.store, world.node.service.main.deadlines, Duration::zero()));
+  world.context.restart();
+  world.context.poll();
+  CHECK(world.store.Stored("k") == "(none)");
+  CHECK(world.node.service.main.deadlines.earliest == std::numeric_limits<std::int64_t>::max());
+}
+
 TEST_CASE("a sweep is left out while no key can have expired", "[node][expiry]") {
   TimedWorld world;
   int sweeps = 0;
