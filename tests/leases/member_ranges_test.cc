@@ -270,6 +270,20 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     registration.Tick(records, 8, kStart + 2s);
     CHECK(registry.changes().size() == 2);
   }
+  SECTION("a node adds its own again if the record is gone") {
+    registration.Bring({own});
+    CHECK(added() == 1);
+    const auto changes_at = [&](Duration after) {
+      registration.Tick(records, 7, kStart + after);
+      return registry.changes().size();
+    };
+    records.datalets["a"] = {{.node = "n:1"}, 9};
+    CHECK(changes_at(2s) == 1);
+    records.datalets.clear();
+    REQUIRE(changes_at(4s) == 2);
+    CHECK(changes_at(4s + 1ms) == 2);
+    CHECK(registry.changes()[1].read == Revision{0});
+  }
   SECTION("not that of another node") {
     records.datalets["a"] = {{.node = "other:1"}, 4};
     registration.Bring({own});

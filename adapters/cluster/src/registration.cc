@@ -53,7 +53,8 @@ void Registration::Tick(const RegistryTable& records, SessionId session, TimePoi
   for (Own& own : own_) {
     const SessionId registered = *own.registered;
     const bool lasts = own.datalet.store == nullptr && registered != 0;
-    if (registered != session && !lasts && now >= own.due) Add(own, records, session, now);
+    const bool lacks = registered != session || !records.datalets.contains(own.datalet.id);
+    if (lacks && !lasts && now >= own.due) Add(own, records, session, now);
   }
   RemoveLeft(records, now);
 }

@@ -14,8 +14,8 @@
 namespace stout {
 
 /// Keeps the datalets that this node brings in the registry. One that the node serves goes with its
-/// session and is added again under the next. One with a URL is added once, so that its removal
-/// lasts.
+/// session and is added again under the next, or if its record is gone. One with a URL is added
+/// once, so that its removal lasts.
 ///
 /// An id stands for the data of one store. A datalet whose id belongs to another is not added.
 ///
