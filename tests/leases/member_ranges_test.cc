@@ -309,6 +309,25 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     registration.Bring({{.id = "b", .datalet = {.url = "redis://h:1"}}});
     CHECK(added() == 0);
   }
+  SECTION("of two ids of one URL, added at the same time, the later one goes") {
+    const Duration before = GENERATE(0s, 5s);  // then the ids decide
+    records.datalets["x"] = {{.url = "redis://h:1", .since = TimePoint(9s - before)}, 4};
+    records.datalets["y"] = {{.url = "redis://h:1", .since = TimePoint(9s)}, 5};
+    registration.Bring({{.id = "y", .datalet = {.url = "redis://h:1"}}});
+    Registration first(registry);
+    first.Bring({{.id = "x", .datalet = {.url = "redis://h:1"}}});
+    first.Tick(records, 6, kStart);
+    REQUIRE(added() == 1);
+    const RegistryChange change = registry.changes()[0];
+    CHECK(change.key == "datalet/y");
+    CHECK(change.read == Revision{5});
+    CHECK(std::get<Datalet>(*change.value).leaving);
+    records.datalets["y"].value.leaving = true;
+    records.datalets["y"].revision = 6;
+    records.sets[0].value = RecordOf({"y"});
+    registration.Tick(records, 7, kStart + 2s);
+    CHECK(registry.changes().size() == 1);
+  }
   SECTION("not under an id, or with a URL, that the registry refuses") {
     registration.Bring({{.id = "a b", .datalet = {.url = "redis://h:1"}}});
     registration.Bring({{.id = "a", .datalet = {.url = "redis://h:1/a b"}}});

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "stout/adapters/store_url.h"
@@ -55,6 +56,7 @@ void Registration::Tick(const RegistryTable& records, SessionId session, TimePoi
     const bool lasts = own.datalet.store == nullptr && registered != 0;
     const bool lacks = registered != session || !records.datalets.contains(own.datalet.id);
     if (lacks && !lasts && now >= own.due) Add(own, records, session, now);
+    if (own.datalet.store == nullptr && now >= own.due) RemoveDouble(own, records, now);
   }
   RemoveLeft(records, now);
 }
@@ -84,6 +86,29 @@ void Registration::Add(Own& own, const RegistryTable& records, SessionId session
                                           ErrorCode ec, const ChangeAnswer& answer) {
     if (!ec && answer.outcome == ChangeOutcome::kDone) *registered = session;
   });
+}
+
+// Nodes that start together may add one store under two ids. The later one goes.
+void Registration::RemoveDouble(Own& own, const RegistryTable& records, TimePoint now) {
+  const auto ours = records.datalets.find(own.datalet.id);
+  if (ours == records.datalets.end()) return;
+  const Datalet& datalet = ours->second.value;
+  if (datalet.url != own.datalet.datalet.url || datalet.leaving) return;
+  const auto is_earlier = [&](const auto& each) {
+    const auto& [id, other] = each;
+    return other.value.url == datalet.url && !other.value.leaving &&
+           std::tie(other.value.since, id) < std::tie(datalet.since, ours->first);
+  };
+  const auto kept = std::find_if(records.datalets.begin(), records.datalets.end(), is_earlier);
+  if (kept == records.datalets.end()) return;
+  own.due = now + kAttemptPause;
+  spdlog::warn("datalet {}: another node has added its store as datalet {}: this one is removed",
+               ours->first, kept->first);
+  Datalet leaving = datalet;
+  leaving.leaving = true;
+  RegistryChange change = AddDatalet(ours->first, std::move(leaving), 0);
+  change.read = ours->second.revision;
+  registry_.Change(std::move(change), [](ErrorCode, const ChangeAnswer&) {});
 }
 
 // The first attempt comes after a pause: until then an owner may still be filling the datalet.

@@ -17,7 +17,8 @@ namespace stout {
 /// session and is added again under the next, or if its record is gone. One with a URL is added
 /// once, so that its removal lasts.
 ///
-/// An id stands for the data of one store. A datalet whose id belongs to another is not added.
+/// An id stands for the data of one store. A datalet whose id belongs to another is not added. If
+/// two nodes have added one URL under two ids, the later record is marked as leaving.
 ///
 /// Deletes the record of a datalet that is leaving, once it is in for no range. All nodes do so.
 ///
@@ -42,6 +43,7 @@ class Registration {
   };
 
   void Add(Own& own, const RegistryTable& records, SessionId session, TimePoint now);
+  void RemoveDouble(Own& own, const RegistryTable& records, TimePoint now);
   void RemoveLeft(const RegistryTable& records, TimePoint now);
 
   Registry& registry_;
