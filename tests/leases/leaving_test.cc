@@ -93,8 +93,8 @@ TEST_CASE("a lazy datalet that answers does not hide that no other does", "[memb
   Datalets datalets([](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
     return Errc::kTransient;
   });
-  datalets.Add("a", silent);
-  datalets.Add("copy", copy);
+  datalets.Add("a", silent, "n:1");
+  datalets.Add("copy", copy, "");
   std::map<std::string, Recorded<Datalet>> present;
   present["copy"].value.lazy = true;
   datalets.Learn(present);

@@ -143,7 +143,7 @@ TEST_CASE("a pause of the process itself makes no store silent", "[members]") {
   Datalets datalets([](const std::string&, Diagnostics*) -> Result<std::unique_ptr<Store>> {
     return Errc::kTransient;
   });
-  datalets.Add("a", store);
+  datalets.Add("a", store, "n:1");
   constexpr auto kLimit = 400ms;
   (void)datalets.Poll(kLimit);  // asks
   std::this_thread::sleep_for(3 * kLimit);
@@ -169,7 +169,9 @@ class ScriptedRegistry final : public Registry {
     reads_.push_back(std::move(handler));
   }
   Watch WatchRecords(TableHandler handler) override {
+    const std::lock_guard lock(mutex_);
     if (reported) handler(*reported);
+    report_ = std::move(handler);
     return nullptr;
   }
   Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view, Diagnostics*) override {
@@ -194,12 +196,18 @@ class ScriptedRegistry final : public Registry {
     return changes_;
   }
 
+  void Report(const RegistryTable& table) {
+    const std::lock_guard lock(mutex_);
+    report_(table);
+  }
+
   std::optional<RegistryTable> reported;  // set before the watch
 
  private:
   std::mutex mutex_;
   std::vector<ReadHandler> reads_;
   std::vector<RegistryChange> changes_;
+  TableHandler report_;
 };
 
 class ScriptedLeases final : public LeasesAlone {
@@ -220,7 +228,7 @@ struct MemberRangesTest {
     pool.join();
   }
   void Start() {
-    source.emplace(pool.get_executor(), leases, ClusterConfig{}, MemberRangesOptions{});
+    source.emplace(pool.get_executor(), leases, ClusterConfig{}, MemberRangesOptions{.open = open});
     source->Start({OwnDatalet{.id = "a", .datalet = {.node = "n:1"}, .store = &store}},
                   [] { return SessionId{1}; });
   }
@@ -229,6 +237,7 @@ struct MemberRangesTest {
   MemoryStore store;
   ScriptedLeases leases;
   RegistryTable table;
+  DataletOpener open;
   std::optional<MemberRanges> source;
 };
 
@@ -247,6 +256,25 @@ TEST_CASE_METHOD(MemberRangesTest, "an order that came before a newer one makes 
   REQUIRE(leases.scripted.AnswerRead(table));
   CHECK(Eventually([&] { return new_maps == 1; }));
   CHECK(old_maps == 0);
+}
+
+TEST_CASE_METHOD(MemberRangesTest, "an id that belongs to another node stands for its store",
+                 "[members]") {
+  std::atomic<int> opened = 0;
+  open = [&](const std::string& url, Diagnostics*) -> Result<std::unique_ptr<Store>> {
+    CHECK(url == "stout://other:1");
+    ++opened;
+    return Errc::kTransient;
+  };
+  table.datalets["a"] = {{.url = "stout://other:1", .node = "other:1"}, 4};
+  leases.scripted.reported = table;
+  Start();
+  CHECK(Eventually([&] { return opened > 0; }));
+  CHECK(source->StoreOf("a") == nullptr);
+  // The other node has ended, and its record with it.
+  table.datalets["a"] = {{.url = "stout://n:1", .node = "n:1"}, 5};
+  leases.scripted.Report(table);
+  CHECK(Eventually([&] { return source->StoreOf("a") != nullptr; }));
 }
 
 TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {

@@ -71,10 +71,18 @@ Datalets::~Datalets() {
   opener_.join();
 }
 
-void Datalets::Add(const std::string& id, Store& store) {
+void Datalets::Add(const std::string& id, Store& store, std::string node) {
   const std::lock_guard lock(mutex_);
-  entries_[id] = {};
-  Watch(entries_[id], store);
+  own_[id] = {&store, std::move(node)};
+  AddOwn(id, store);
+}
+
+void Datalets::AddOwn(const std::string& id, Store& store) {
+  const auto [found, is_new] = entries_.try_emplace(id);
+  Entry& entry = found->second;
+  if (!is_new && entry.url.empty()) return;
+  entry = {.opening = entry.opening};
+  Watch(entry, store);
 }
 
 void Datalets::Watch(Entry& entry, Store& store) {
@@ -93,7 +101,9 @@ void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
     entry.lazy = false;
   }
   for (const auto& [id, datalet] : present) {
-    Add(id, datalet.value.url);
+    const auto own = own_.find(id);
+    const bool is_own = own != own_.end() && own->second.node == datalet.value.node;
+    is_own ? AddOwn(id, *own->second.store) : Add(id, datalet.value.url);
     entries_[id].lazy = datalet.value.lazy && !datalet.value.leaving;
   }
 }
@@ -101,7 +111,7 @@ void Datalets::Learn(const std::map<std::string, Recorded<Datalet>>& present) {
 void Datalets::Add(const std::string& id, const std::string& url) {
   const auto [found, is_new] = entries_.try_emplace(id);
   Entry& entry = found->second;
-  if (!is_new && (entry.url.empty() || entry.url == url)) return;
+  if (!is_new && entry.url == url) return;
   entry.url = url;
   entry.store = nullptr;
   entry.complained = false;
@@ -168,6 +178,7 @@ void Datalets::OnOpened(const std::string& id, const std::string& url,
   Entry& entry = entries_[id];
   entry.opening = false;
   entry.due = Clock::now() + OpenPause(entry.attempts, entry.registered);
+  if (entry.url.empty()) return;  // it is our own by now
   if (entry.url != url) return OpenNow(id, entry);
   const char* const unsuited = store ? WhyUnsuited((*store)->traits()) : nullptr;
   if (!store || unsuited != nullptr) {

@@ -38,8 +38,9 @@ class Datalets {
   Datalets& operator=(const Datalets&) = delete;
   ~Datalets();
 
-  /// The datalet is this store, which outlives this.
-  void Add(const std::string& id, Store& store);
+  /// The datalet is this store, which outlives this, of this node: its address. If the registry
+  /// names another node for the datalet, that node's store is used.
+  void Add(const std::string& id, Store& store, std::string node);
   /// `present`: the datalets of the registry. They are opened unless they are open.
   void Learn(const std::map<std::string, Recorded<Datalet>>& present);
   /// Opens the stores that are not open, and asks the others. A datalet without an answer for
@@ -70,6 +71,12 @@ class Datalets {
     Clock::duration forgiven{};  // of the time without an answer: this process did not run
   };
 
+  struct Own {
+    Store* store = nullptr;
+    std::string node;
+  };
+
+  void AddOwn(const std::string& id, Store& store);
   void Add(const std::string& id, const std::string& url);
   void Watch(Entry& entry, Store& store);
   void OpenNow(const std::string& id, Entry& entry);
@@ -78,6 +85,7 @@ class Datalets {
 
   const DataletOpener open_;
   mutable std::mutex mutex_;  // guards what follows
+  std::map<std::string, Own> own_;
   std::map<std::string, Entry> entries_;
   // All stores that were ever opened: maps may still use one that was replaced.
   std::vector<std::unique_ptr<Store>> stores_;

@@ -65,7 +65,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   void Start(std::vector<OwnDatalet> own, std::function<SessionId()> session) {
     Post([self = shared_from_this(), own = std::move(own), session = std::move(session)]() mutable {
       for (const OwnDatalet& each : own) {
-        if (each.store != nullptr) self->datalets_->Add(each.id, *each.store);
+        if (each.store) self->datalets_->Add(each.id, *each.store, each.datalet.node);
       }
       if (own.size() == 1) self->local_ = own.front().id;  // on this machine, probably
       self->registration_.Bring(std::move(own));
