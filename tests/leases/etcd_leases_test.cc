@@ -2,10 +2,13 @@
 
 #include "stout/adapters/etcd_leases.h"
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include "keys.h"
 #include "lease_fixtures.h"
+#include "tests/integration/scripted_http_server.h"
 #include "tests/support/held_name.h"
 #include "tests/support/silent_address.h"
 
@@ -48,6 +51,36 @@ TEST_CASE("etcd leases: a watch that missed what is compacted reads everything a
   epoch = Take(*near, a, 1);
   Compact();
   CHECK(watch.UntilOwned(1, {"a:1", a, epoch}));
+}
+
+TEST_CASE("etcd leases: a table that was dropped is watched no more", "[leases]") {
+  std::atomic<int> reads = 0;
+  const etcd::Keys keys = etcd::Keys("d").OfTable("t1");
+  const std::string kv = R"({"key": ")" + etcd::EncodeBase64(keys.OfDeployment()) +
+                         R"(", "value": ")" +
+                         etcd::EncodeBase64(Encode(etcd::Deployment{kRanges, 1})) +
+                         R"(", "create_revision": "1", "mod_revision": "1"})";
+  const auto read = [](const std::string& kvs) {
+    return docstore::FormatAnswer(200, R"({"header": {"revision": "5"}, "kvs": [)" + kvs + "]}");
+  };
+  docstore::ScriptedHttpServer server([&](const auto& request) -> std::optional<std::string> {
+    if (request.target() == "/v3/kv/range") return read(++reads == 1 ? kv : "");
+    if (request.target() == "/v3/watch") return std::nullopt;  // ends
+    return docstore::FormatAnswer(200, R"({"result": {"TTL": "10"}})");
+  });
+  boost::asio::thread_pool pool(2);
+  const auto deployment = OpenNow("etcd://" + server.address() + "/d", pool.get_executor());
+  auto table = *deployment->registry()->OpenTable("t1");
+  {
+    TableWatch watch(*table);
+    CHECK(watch.Until([&](const LeaseTable& now) { return reads == 2 && now.ranges.empty(); }));
+    CHECK_FALSE(KeepAlive(*table, 7));  // its next step has been taken
+  }
+  table.reset();
+  pool.join();
+  const auto requests = server.requests();
+  CHECK(std::count_if(requests.begin(), requests.end(),
+                      [](const auto& request) { return request.target() == "/v3/watch"; }) == 1);
 }
 
 TEST_CASE("etcd leases: a member whose name is not found in time is left for the next",

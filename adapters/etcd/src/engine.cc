@@ -23,6 +23,8 @@ using namespace std::chrono_literals;
 // Before a watch that has ended is begun again: a server that ends each at once is not to be worn
 // out by that.
 constexpr std::chrono::milliseconds kPause = 100ms;
+// The same if the deployment is a table that was dropped.
+constexpr std::chrono::minutes kGonePause = 1min;
 
 // Null if there is none.
 const json::array* ArrayIn(const json::value& object, std::string_view name) {
@@ -76,7 +78,7 @@ asio::awaitable<void> EtcdLeases::Engine::Follow() {
   while (!closed_) {
     co_await FollowOnce();
     if (closed_) break;
-    pause_.expires_after(kPause);
+    pause_.expires_after(IsGone() ? Duration(kGonePause) : Duration(kPause));
     co_await pause_.async_wait(kNoThrow);
   }
 }
@@ -89,6 +91,8 @@ asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   revision_ = etcd::RevisionOf(everything.body);
   leases_.Publish(etcd::TableOf(keys_, entries_));
   if (records_watched_) PublishRecords();
+  seen_ |= !entries_.empty();
+  if (IsGone()) co_return;
   request = etcd::WatchAll(keys_, revision_ + 1);
   const bool open = co_await watch_.OpenStream(request.path, std::move(request.body));
   if (!open) co_return;
@@ -118,6 +122,7 @@ bool EtcdLeases::Engine::Apply(const json::value& message) {
     }
     if (records_watched_) etcd::UpdateRecord(keys_, entries_, key, &table_);
   }
+  seen_ |= !entries_.empty();
   leases_.Publish(etcd::TableOf(keys_, entries_));
   if (records_watched_) records_.Publish(table_);
   return true;

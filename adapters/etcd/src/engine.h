@@ -48,6 +48,8 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   // Reads everything, then what changes, until that ends.
   boost::asio::awaitable<void> FollowOnce();
   void PublishRecords();
+  // The deployment is a table that was dropped. A node does not use its name again.
+  [[nodiscard]] bool IsGone() const { return seen_ && entries_.empty() && keys_.IsOfTable(); }
   // False: the watch is over.
   [[nodiscard]] bool Apply(const boost::json::value& message);
 
@@ -67,6 +69,7 @@ class EtcdLeases::Engine : public std::enable_shared_from_this<Engine> {
   Revision revision_ = 0;  // of entries_
   RegistryTable table_;    // the records in entries_, since they are watched
   bool watching_ = false;
+  bool seen_ = false;  // it has had keys
   bool records_watched_ = false;
   bool closed_ = false;
 };

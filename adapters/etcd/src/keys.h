@@ -55,6 +55,7 @@ class Keys {
   }
   // True for every key except those of leases.
   [[nodiscard]] bool MayBeRecord(std::string_view key) const;
+  [[nodiscard]] bool IsOfTable() const { return name_.find(kTableMark) != std::string::npos; }
   // A table is a deployment beside its own: no key of either is below the other's prefix.
   [[nodiscard]] Keys OfTable(std::string_view table) const {
     return Keys(name_ + std::string(kTableMark) + std::string(table));
