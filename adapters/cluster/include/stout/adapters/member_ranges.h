@@ -28,8 +28,8 @@ namespace stout {
 /// it copies them into the kept configuration, which must not change by that. May block: there are
 /// up to `attempts` of about 2 s each.
 /// Errors: kTransient if the registry answers none of them; kBadOptions if the deployment has other
-///   values, or if it has none and `wanted` is invalid; `diagnostics` has the reason and the
-///   remedy.
+///   values, or if it has none and `wanted` is invalid; kCorrupt if its configuration cannot be
+///   read. `diagnostics` has the reason and the remedy.
 [[nodiscard]] Result<ClusterConfig> AgreeOnConfig(
     Registry& registry, const ClusterConfig& wanted,
     const std::function<void(ClusterConfig& kept)>& given, Diagnostics* diagnostics = nullptr,

@@ -12,9 +12,10 @@ namespace stout {
 /// | record           | fields                                                              |
 /// |------------------|---------------------------------------------------------------------|
 /// | config, table/N  | mode, replicas, min_in, ack, member_timeout_us, partition, ranges   |
-/// | datalet/ID       | url, node, capacity, since_us                                       |
-/// | set/RANGE        | members: [{datalet, in, since_us}], closed: [[epoch, version]],     |
-/// |                  | swept, strong, shared, merged_us, revision                          |
+/// | datalet/ID       | url, node, capacity, since_us, leaving, lazy                        |
+/// | set/RANGE        | members: [{datalet, in, since_us, entered: [epoch, version],        |
+/// |                  | incarnation}], closed: [[epoch, version]], swept, strong, shared,   |
+/// |                  | merged_us                                                           |
 /// | wanted-owner/    | node                                                                |
 /// | RANGE            |                                                                     |
 /// | clock/NUMBER     | until_us                                                            |

@@ -20,7 +20,7 @@ struct EtcdLeasesOptions {
   /// HOST:PORT of the cluster's members, or [IPV6]:PORT. If one does not answer, the next is asked.
   std::vector<std::string> endpoints{};
   /// Name of the deployment: all keys are below "NAME/". It has no "::", which separates tables. A
-  /// part behind a "/" is not member, range, set, datalet or table.
+  /// part behind a "/" is not member, range, set, datalet, table, wanted-owner or clock.
   std::string name = "stout";
   /// After this time without an answer another member is asked from then on; the unanswered call
   /// may still happen. It also limits the time for a new connection. > 0
@@ -40,6 +40,7 @@ struct EtcdLeasesOptions {
 /// | NAME/member/SESSION | the address | with the session's lease |
 /// | NAME/range/RANGE | the session and its address | with the session's lease |
 /// | NAME/config, NAME/set/RANGE, NAME/table/TABLE | JSON, see registry_json.h | for ever |
+/// | NAME/wanted-owner/RANGE, NAME/clock/NUMBER | likewise | for ever |
 /// | NAME/datalet/ID | JSON | with its session's lease, if it has a session |
 ///
 /// A session is an etcd lease, whose ttl is a whole number of seconds: other times are rounded up.
