@@ -17,7 +17,7 @@ class ReplyRoom {
   [[nodiscard]] std::size_t taken() const { return size_ - left_; }
   /// Takes room for a string of this size and what is around it in a reply. Returns the room that
   /// it took: 0 if less was left.
-  std::size_t Take(std::size_t bytes) {
+  [[nodiscard]] std::size_t Take(std::size_t bytes) {
     constexpr std::size_t kAround = 32;  // "$", the size, and the ends of two lines: at most 25
     bytes += kAround;
     std::size_t left = left_;
