@@ -83,6 +83,11 @@ TEST_CASE("a member that is suspended can leave for good", "[leases]") {
   member.keeper.Suspend(kStart + 2s);
   (void)member.keeper.TakeActions();
   member.keeper.Leave(kStart + 3s);
+  member.keeper.OnLeft(7, Errc::kTransient, kStart + 3s);
+  CHECK(member.keeper.TakeActions().empty());
+  member.keeper.Tick(kStart + 4s);
+  CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
+  member.keeper.OnLeft(7, Errc::kOk, kStart + 4s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
 }
 
@@ -346,6 +351,7 @@ TEST_CASE("a session that began too late is ended", "[leases]") {
   member.keeper.OnJoined(1, Errc::kOk, 7, kStart + 5s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Leave{7}});
   member.keeper.Leave(kStart + 5s);
+  member.keeper.OnLeft(7, Errc::kOk, kStart + 5s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Left{}});
   member.keeper.OnJoined(2, Errc::kOk, 8, kStart + 5s);
   CHECK(member.keeper.TakeActions() == Actions{lease::Leave{8}});

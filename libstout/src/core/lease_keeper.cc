@@ -258,19 +258,22 @@ void LeaseKeeper::SendRelease(RangeId id, Epoch epoch, TimePoint now) {
 }
 
 void LeaseKeeper::FinishLeaving(TimePoint now) {
-  const bool nothing_held = std::all_of(ranges_.begin(), ranges_.end(), [](const Range& range) {
-    return range.holding == Holding::kNone;
-  });
-  if (stage_ == Stage::kMember && nothing_held) {
+  if (stage_ == Stage::kEnded) return;
+  if (stage_ == Stage::kMember) {
+    const bool nothing_held = std::all_of(ranges_.begin(), ranges_.end(), [](const Range& range) {
+      return range.holding == Holding::kNone;
+    });
+    if (!nothing_held) return;
+    SendLeave(session_, now);
+  }
+  if (stage_ != Stage::kLeaving) {
     stage_ = Stage::kLeaving;
     valid_until_ = TimePoint();
     due_ = now + period_;
-    SendLeave(session_, now);
-  } else if (stage_ == Stage::kNew || stage_ == Stage::kJoining ||
-             (stage_ == Stage::kLeaving && (endings_.empty() || now >= due_))) {
-    stage_ = Stage::kEnded;
-    actions_.push_back(lease::Left{});
   }
+  if (!endings_.empty() && now < due_) return;
+  stage_ = Stage::kEnded;
+  actions_.push_back(lease::Left{});
 }
 
 void LeaseKeeper::EndSession(bool tell, TimePoint now) {
