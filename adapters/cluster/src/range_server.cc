@@ -306,7 +306,7 @@ void RangeServer::CutHandover(const std::shared_ptr<Handover>& handover) {
         "range {}: handed over after --handover-timeout, without the changes that the store did "
         "not confirm; the answers to their clients report an unknown outcome",
         served->range);
-    dropped_ = dropped_ || leaving_;
+    if (leaving_) dropped_ = true;
     handover->done();
   }
   OnStrand(std::move(served), [](KeyMap& map) { map.Close(); });
@@ -317,7 +317,7 @@ void RangeServer::OnLost(RangeId range) {
   auto served = TakeOut(range, std::nullopt);
   if (!served) return;
   spdlog::warn("range {}: lost", range);
-  dropped_ = dropped_ || leaving_;
+  if (leaving_) dropped_ = true;
   OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
 }
 
@@ -327,7 +327,7 @@ void RangeServer::GiveUp(RangeId range, Epoch epoch, ErrorCode ec) {
   auto served = TakeOut(range, epoch);
   if (!served) return;
   spdlog::warn("range {}: given up, epoch {}: the store reports: {}", range, epoch, ec.message());
-  dropped_ = dropped_ || leaving_;
+  if (leaving_) dropped_ = true;
   OnStrand(std::move(served), [](KeyMap& map) { map.Fence(); });
   manager_->GiveUp(range, epoch);
 }
