@@ -138,6 +138,8 @@ void Execution::Continue() {
       Fail(request, Errc::kFenced);
     } else if (!request.reads_only() && !map_.Takes({.members = request.levels.write})) {
       Fail(request, Errc::kTooFewMembers);
+    } else if (!request.reads_only() && !map_.HasReplyRoom()) {
+      Fail(request, Errc::kPushedBack);
     } else if (!Run(request)) {
       return;
     }

@@ -38,8 +38,17 @@ struct Pipeline {
   bool done = false;
 };
 
+EngineOptions WithReplies(std::size_t most) {
+  EngineOptions options = Plain();
+  options.max_replies = most;
+  return options;
+}
+
 struct World {
-  World() { map.interposer().OpenWithEpoch(1); }
+  explicit World(EngineOptions engine = Plain())
+      : map(context.get_executor(), store, {.engine = std::move(engine)}) {
+    map.interposer().OpenWithEpoch(1);
+  }
 
   void Start(Pipeline& pipeline) {
     asio::co_spawn(
@@ -66,7 +75,7 @@ struct World {
 
   asio::io_context context;
   ScriptedStore store;
-  WriteBackMap map{context.get_executor(), store, {.engine = Plain()}};
+  WriteBackMap map;
   OneRange ranges{map, [] {}};
   NodeService service{ranges, store, nullptr, ""};
 };
@@ -80,6 +89,19 @@ TEST_CASE("a write of a pipeline is answered when it is durable, and not before"
   world.AnswerWrite();
   CHECK(pipeline.done);
   CHECK(pipeline.replies == "+OK\r\n+PONG\r\n");
+}
+
+TEST_CASE("a change whose reply would have no room is not made", "[node]") {
+  World world(WithReplies(1));
+  Pipeline first(world.service, {{"SET", "k", "1"}});
+  Pipeline second(world.service, {{"INCR", "k"}});
+  world.Start(first);
+  world.Start(second);
+  CHECK(second.done);
+  CHECK(second.replies.starts_with("-TRYAGAIN not done"));
+  world.AnswerWrite();
+  CHECK(first.replies == "+OK\r\n");
+  CHECK(world.store.writes.empty());
 }
 
 TEST_CASE("a read of a change that is not durable waits for it", "[node]") {

@@ -221,6 +221,30 @@ TEST_CASE("a change that is refused at once is not taken for durable", "[sharded
   CHECK(stamp.version == 1);
 }
 
+TEST_CASE("a change whose reply would have no room is not made", "[sharded]") {
+  EngineOptions options = Patient();
+  options.max_replies = 1;
+  ShardedWorld world(options);
+  world.Open();
+  std::size_t changes = 0;
+  std::vector<std::pair<ErrorCode, Stamp>> outcomes;
+  for (const KeyView key : {"1 a", "1 b"}) {
+    world.sharded->AsyncChange(
+        key,
+        [&](Interposer& shard, KeyView own_key) {
+          ++changes;
+          return shard.MarkDirty(own_key);
+        },
+        [&](ErrorCode ec, Stamp stamp) {
+          outcomes.push_back({ec, stamp});
+        });
+  }
+  world.Turn();
+  CHECK(changes == 1);
+  REQUIRE(outcomes.size() == 1);
+  CHECK(outcomes[0] == std::pair(ErrorCode(Errc::kPushedBack), Stamp()));
+}
+
 TEST_CASE("closing all shards fails what waits", "[sharded]") {
   ShardedWorld world;
   world.Open();

@@ -148,6 +148,8 @@ class Sharded {
                   [key, change = std::move(change), withdraw,
                    done = std::move(done)](T* shard) mutable {
                     if (shard == nullptr) return done(Errc::kClosed, {});
+                    if (!internal::InterposerOf(*shard).HasReplyRoom())
+                      return done(Errc::kPushedBack, {});
                     const Result<Stamp> stamp = change(*shard, key);
                     if (!stamp) return done(stamp.error(), {});
                     ReplyWithdrawably(*shard, key, *withdraw,
