@@ -41,8 +41,6 @@ std::string WhyNot(Errc why) {
 constexpr std::string_view kNoOwner =
     "TRYAGAIN a range has no owner at present: repeat the command, or begin again with cursor 0";
 
-constexpr std::string_view kEnding = "TRYAGAIN this node ends: repeat the command at another";
-
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }

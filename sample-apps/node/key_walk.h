@@ -13,6 +13,10 @@
 
 namespace stout::node {
 
+/// The error of a pass over all keys that the end of the node has cut short.
+inline constexpr std::string_view kEnding =
+    "TRYAGAIN this node ends: repeat the command at another";
+
 /// The commands on all keys: SCAN, DBSIZE, FLUSHALL and FLUSHDB.
 ///
 /// Each lists the keys of the store in pages. So it shows only durable keys, and every key that

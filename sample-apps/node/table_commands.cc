@@ -247,6 +247,10 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
     spdlog::warn("table {} is dropped, but its keys stay in the stores: {}", name, request.error);
     request.error = {};
   }
+  if (service_.draining || service_.tables->leaving()) {  // keys may be left
+    request.error = kEnding;
+    co_return "";
+  }
   // First the id, by which nodes find the records to be removed. It may be listed already.
   const bool noted = co_await ChangeRecord(registry, request, CreateTable(id, config));
   if (!noted && !request.error.empty()) co_return "";
