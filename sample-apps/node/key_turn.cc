@@ -13,8 +13,8 @@ bool TakeRoom(Request& request, ReplyRoom& room, std::size_t bytes) {
   const std::size_t taken = room.Take(bytes);
   request.room += taken;
   if (taken > 0) return true;
-  const bool alone = room.taken() == request.room;  // it would always fail
-  request.error = request.epoch == 0 || alone ? kRepliesTooLarge : kNoRoomNow;
+  const bool never = request.room + bytes > room.size();  // it would fail each time
+  request.error = request.epoch == 0 || never ? kRepliesTooLarge : kNoRoomNow;
   return false;
 }
 

@@ -14,7 +14,7 @@ class ReplyRoom {
  public:
   void Reset(std::size_t bytes) { left_ = size_ = bytes; }
   [[nodiscard]] std::size_t left() const { return left_; }
-  [[nodiscard]] std::size_t taken() const { return size_ - left_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
   /// Takes room for a string of this size and what is around it in a reply. Returns the room that
   /// it took: 0 if less was left.
   [[nodiscard]] std::size_t Take(std::size_t bytes) {
