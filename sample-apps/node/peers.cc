@@ -159,13 +159,14 @@ asio::awaitable<void> Peers::Send(Node& node, std::unique_ptr<resp::Connection> 
       Start(node);  // what was not taken
       resp::Commands commands;
       for (const Call& call : calls) commands.Append(call.commands);
-      if (!connection->Usable()) outcome = co_await connection->Open();
+      const bool opens = !connection->Usable();
+      if (opens) outcome = co_await connection->Open();
       sent = outcome.errc == Errc::kOk;
       if (!sent && outcome.message != node.problem) {
         node.problem = outcome.message;
         spdlog::warn("{}: {}", node.peer->name, node.problem);
       }
-      if (sent) node.problem.clear();
+      if (sent && opens) node.problem.clear();
       if (sent) outcome = co_await connection->Run(commands);
     } catch (const std::bad_alloc& error) {
       outcome = {sent ? Errc::kUnknown : Errc::kTransient, error.what()};
