@@ -165,7 +165,12 @@ ExitCode Execute(const GridOptions& options, const Tool& tool) {
       saved = now;
       WriteFile(options.json_file, SavedText(kept, so_far), tool);
     };
-    complete = RunGrid(results, run);
+    try {
+      complete = RunGrid(results, run);
+    } catch (...) {
+      if (save) WriteFile(options.json_file, SavedText(kept, results), tool);
+      throw;
+    }
   }
   if (!options.json_file.empty() && (complete || save)) {
     WriteFile(options.json_file, SavedText(kept, results), tool);
