@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "stout/core/lease_table.h"
+#include <functional>
 
 namespace stout::docstore {
 
@@ -10,7 +10,7 @@ std::string FormatETag(Stamp stamp) { return fmt::format("\"{}.{}\"", stamp.epoc
 
 std::string FormatETag(Stamp stamp, std::string_view value) {
   if (stamp != Stamp()) return FormatETag(stamp);
-  return fmt::format("\"hash.{:016x}\"", internal::NameHash(value));
+  return fmt::format("\"hash.{:016x}\"", std::hash<std::string_view>{}(value));
 }
 
 }  // namespace stout::docstore
