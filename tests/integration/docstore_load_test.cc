@@ -81,8 +81,7 @@ TEST_CASE("a preload that the server pushes back for ever ends", "[load]") {
 
 // Runs docstore-load as a program, and returns its exit code.
 int RunProgram(const std::string& target, std::vector<std::string> options) {
-  options.insert(options.begin(),
-                 {"docstore-load", "--target", "http://" + target, "--timeout", "50ms"});
+  options.insert(options.begin(), {"docstore-load", "--target", "http://" + target});
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   return load::RunLoad(static_cast<int>(words.size()), words.data());
