@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "stout/forwarding_store.h"
 #include "tests/shell/replica_world.h"
 #include "tests/support/catch.h"
 
@@ -151,62 +150,6 @@ TEST_CASE("a refused value waits for room to read the former one", "[replicated]
   CHECK_FALSE(fates[1]);
   CHECK_FALSE(fates[2]);
   CHECK(world.Get(map, "k") == "1");
-}
-
-// Answers a fence when the test says so.
-class LateFence final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
-    underneath().Fence(scope, epoch, [this, handler = std::move(handler)](ErrorCode ec) mutable {
-      answer = [ec, handler = std::move(handler)]() mutable { handler(ec); };
-    });
-  }
-  UniqueFunction<void()> answer;
-};
-
-TEST_CASE("a member that just begins to be filled may get what another one refused",
-          "[replicated]") {
-  ReplicaWorld world(2);
-  world.want = {"store-0", "store-1"};
-  ReplicatedMapOptions options = ReplicaWorld::Patient();
-  options.strong = true;
-  options.engine.lane.max_pending_reads = 2;
-  ReplicatedMap& map = world.OpenSettled(options);
-  CHECK_FALSE(world.Put(map, "k", "1"));
-  LateFence late(*world.stores[2]);
-  auto replicas = world.Replicas();
-  replicas[2].store = &late;
-  const std::vector<std::string> want = {"store-0", "store-1", "store-2"};
-  world.On(map, [&] { map.Want(want, replicas); });
-  world.RunUntil([&] { return static_cast<bool>(late.answer); });
-  // The other member waits for room to read what it had.
-  world.stores[0]->LengthenQueue(1000);
-  const std::size_t before = world.stores[0]->reads();
-  for (int i = 0; world.stores[0]->reads() == before; ++i) (void)world.Get(map, std::to_string(i));
-  world.stores[1]->Shut();
-  world.stores[1]->LetWrites();
-  int answered = 0;
-  world.On(map, [&] {
-    for (const char* const key : {"a", "b"}) {
-      map.Get(key, [&](ErrorCode, const ReplicatedMap::Entry&) { ++answered; });
-    }
-  });
-  world.RunUntil([&] { return world.stores[1]->waiting() > 0; });
-  world.refuse = [&](MemberIndex m, KeyView key) { return m == 1 && key == "k"; };
-  CHECK(world.Put(map, "k", "2") == Errc::kUnknown);
-  world.Turn();
-  // It leaves. In the next turn the new member is fenced, and gets changes from then on.
-  replicas[1].store = nullptr;
-  world.On(map, [&] { map.Want(want, replicas); });
-  world.context.restart();
-  while (map.Stats().members[1].in) world.context.run_one();
-  std::exchange(late.answer, {})();
-  world.RunUntil([&] { return answered == 2; });
-  CHECK(world.Get(map, "k") == "2");
-  world.stores[1]->Open();
-  world.Destroy(map);
-  world.Turn();
 }
 
 TEST_CASE("a member leaves if what it refused cannot be undone at another one", "[replicated]") {
