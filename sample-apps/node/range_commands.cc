@@ -102,6 +102,12 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
   RegistryTable table;
   if (!co_await Read(request, table)) co_return "";
   const auto found = table.sets.find(*range);
+  if (found != table.sets.end() && found->second.value.shared != 0) {
+    // Their maps would go on writing to the former members.
+    request.error =
+        "ERR all nodes write this range, in mode aa+ec: change the mode first, with STOUT.MODE";
+    co_return "";
+  }
   bool known = false;
   bool was_in = false;  // at some time; otherwise it has a part of the range at most
   if (found != table.sets.end()) {
@@ -114,7 +120,7 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
     }
   }
   // The operator gives up what other members have, so no sweep may wait for them.
-  if (found != table.sets.end() && found->second.value.shared == 0) found->second.value.merged = {};
+  if (found != table.sets.end()) found->second.value.merged = {};
   if (!known) {
     request.error = "ERR the range has no such member; see STOUT.STATUS";
     co_return "";

@@ -115,6 +115,25 @@ TEST_CASE("a write that only a member which is away has outlives the mode",
   CHECK(nodes.Fault().empty());
 }
 
+// Otherwise maps of other nodes would write to the former members, and a client's answer could be
+// for a write that no member in sync has.
+TEST_CASE("STOUT.FORCE is refused while all nodes write the range",
+          "[node][members][active][not_tsan]") {
+  MemberNodes nodes;
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  std::string answer;
+  CHECK(nodes.Await([&] {
+    for (const int port : nodes.ports()) {
+      answer = MemberNodes::Ask(port, {"STOUT.FORCE", "0", nodes.address(1)});
+      const bool is_owner = answer.find("ask node") == std::string::npos;
+      if (is_owner && !answer.starts_with("-TRYAGAIN")) return true;
+    }
+    return false;
+  }));
+  CHECK_THAT(answer, Catch::StartsWith("-ERR all nodes write this range"));
+  CHECK(nodes.AwaitMembers(3));
+}
+
 TEST_CASE("commands that depend on what they read are atomic among themselves",
           "[node][members][active]") {
   MemberNodes nodes;
