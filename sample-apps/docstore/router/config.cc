@@ -25,8 +25,8 @@ void AddOptions(CLI::App& app, RouterConfig& config) {
 
   options.Group("Servers");
   options.Time("--retry-timeout", router.retry_timeout,
-               "A request that no server serves is retried for this time, then answered 503. Use "
-               "more than the servers' --lease-ttl");
+               "A request that no server serves is retried for this time after it was read, then "
+               "answered 503. Use more than the servers' --lease-ttl");
   options.Time("--connect-timeout", router.connect_timeout,
                "Longest time to look up a server's name and to connect to it");
   options.Time("--answer-timeout", router.answer_timeout,

@@ -159,7 +159,7 @@ void ClientId(const Call& call) { call.reply.Integer(static_cast<std::int64_t>(c
 
 void ClientInfo(const Call& call) { call.reply.Verbatim("txt", Describe(call.session) + "\n"); }
 
-// Of the types that redis has, all clients are normal.
+// Redis has several types of clients. Here all are normal.
 void ClientList(const Call& call) {
   const Arguments options = call.arguments.subspan(2);
   const bool by_type = options.size() == 2 && EqualIgnoringCase(options[0], "TYPE");
