@@ -326,6 +326,7 @@ TEST_CASE("every scenario and grid of the project can be read", "[scenario_json]
   for (const char* const folder : {"scenarios", "grids"}) {
     const auto path = std::filesystem::path(STOUT_SOURCE_DIR) / "sim" / folder;
     for (const auto& entry : std::filesystem::directory_iterator(path)) {
+      if (entry.path().extension() != ".json") continue;
       const std::string text =
           SourceFile(std::string("sim/") + folder + "/" + entry.path().filename().string());
       CAPTURE(entry.path());
