@@ -100,8 +100,9 @@ TEST_CASE_METHOD(PostgresTest, "postgres: after a host refuses the login, the ne
 }
 
 TEST_CASE_METHOD(PostgresTest, "postgres: two stores with keys in common do not deadlock") {
-  const auto one = Open();
-  const auto two = Open();
+  // A store waits for the rows of the other, on a busy machine for longer than by default.
+  const auto one = Open("lock_timeout=50s&timeout=1min");
+  const auto two = Open("lock_timeout=50s&timeout=1min");
   constexpr int kRounds = 40;
   constexpr int kKeys = 200;
   const auto write = [](Store& store, Epoch epoch, bool backwards) {
