@@ -18,7 +18,7 @@ options=(linear=3 square=8 cap=16 gain=0.5 decay=0.15 full=16 weight=0.25 probe_
   polite_answers=6 pipelined=0.9 no_delay=2 doubt=3)
 policies=(adaptive)
 for option in "${options[@]}"; do
-  IFS== read -r name default <<<"$option"
+  IFS='=' read -r name default <<<"$option"
   whole=.
   [[ $name != polite_answers ]] || whole=round
   for times in 1/2 2/3 3/2 2; do
