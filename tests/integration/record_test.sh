@@ -21,11 +21,7 @@ serve() {
     exec "$bin/docstore-server" --store memory: --listen 127.0.0.1:0 --record "$1"
   ) >>"$work/stdout" 2>"$work/stderr" </dev/null &
   server=$!
-  for _ in {1..200}; do
-    if [[ -s $work/stdout ]] || ! kill -0 "$server" 2>/dev/null; then break; fi
-    sleep 0.05
-  done
-  port=$(sed -n 's/^listening on .*://p' "$work/stdout")
+  await_port "$server"
 }
 
 # changes: 50 new sections, which are 100 changes, and 100 changes of the first.

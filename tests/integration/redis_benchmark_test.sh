@@ -23,11 +23,7 @@ start_node() {
   : >"$work/stdout" # it is there before the node
   "$bin/stout-node" --listen 127.0.0.1:0 --store "$1" >>"$work/stdout" 2>"$work/stderr" &
   node=$!
-  for _ in {1..600}; do
-    if [[ -s $work/stdout ]] || ! kill -0 "$node" 2>/dev/null; then break; fi
-    sleep 0.05
-  done
-  port=$(sed -n 's/^listening on .*://p' "$work/stdout")
+  await_port "$node"
   [[ $port ]] || fail "stout-node --store $1: $(<"$work/stderr")"
 }
 

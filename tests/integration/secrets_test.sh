@@ -52,11 +52,7 @@ serves() {
   "$bin/docstore-server" --listen 127.0.0.1:0 --log-level trace --reply-deadline 500ms "$@" \
     >>"$work/stdout" 2>"$work/stderr" </dev/null &
   server=$!
-  for _ in {1..200}; do
-    if [[ -s $work/stdout ]] || ! kill -0 "$server" 2>/dev/null; then break; fi
-    sleep 0.05
-  done
-  port=$(sed -n 's/^listening on .*://p' "$work/stdout")
+  await_port "$server"
   if [[ -z $port ]]; then
     echo "FAILED: docstore-server $*: it does not serve: $(<"$work/stderr")" >&2
     failures=$((failures + 1))
