@@ -22,15 +22,6 @@ namespace stout::inline v1 {
 namespace asio = boost::asio;
 using namespace internal;
 
-namespace {
-
-Errc ToErrc(const ErrorCode& ec) {
-  if (!ec) return Errc::kOk;
-  return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : Errc::kUnknown;
-}
-
-}  // namespace
-
 /// The driver of a LeaseKeeper. It carries out the keeper's actions, and decides nothing.
 class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, public HandlerKeeper {
  public:
@@ -179,7 +170,7 @@ class LeaseManager::Impl final : public std::enable_shared_from_this<Impl>, publ
   template <typename Input>
   auto Answer(Input input) {
     return [gate = gate_, input](const ErrorCode& ec, auto... value) {
-      gate->Post([input, errc = ToErrc(ec), value...](Impl& impl) {
+      gate->Post([input, errc = ErrcOf(ec, Errc::kUnknown), value...](Impl& impl) {
         input(impl.keeper_, errc, value..., BootNow());
       });
     };

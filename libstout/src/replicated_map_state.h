@@ -318,10 +318,4 @@ internal::ReplyId ReplicatedMap::State::Ask(std::map<internal::ReplyId, Answer>&
   return id;
 }
 
-/// Returns the code of an error that a store reports.
-inline Errc ErrcOf(const ErrorCode& ec) {
-  if (!ec) return Errc::kOk;
-  return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : Errc::kTransient;
-}
-
 }  // namespace stout::inline v1

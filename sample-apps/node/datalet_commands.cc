@@ -273,7 +273,7 @@ asio::awaitable<void> DataletCommands::TakeEpoch(Request& request) {
   const auto [failed, epoch] =
       co_await service_.datalet->AsyncNewEpoch(asio::as_tuple(asio::use_awaitable));
   if (failed) {
-    request.error = DataletError(static_cast<Errc>(failed.value()));
+    request.error = DataletError(ErrcOf(failed));
     co_return;
   }
   const Epoch taken = epoch;
@@ -284,7 +284,7 @@ asio::awaitable<void> DataletCommands::Fence(Request& request) {
   const Epoch epoch = *resp::ParseStoutFence(request.arguments);
   const auto [failed] = co_await service_.datalet->AsyncFence(Scope(request.arguments[1]), epoch,
                                                               asio::as_tuple(asio::use_awaitable));
-  const auto errc = static_cast<Errc>(failed.value());
+  const Errc errc = ErrcOf(failed);
   Reply(request, 0, [&](resp::ReplyWriter& reply) { resp::ReplyFenced(0, errc, reply); });
 }
 

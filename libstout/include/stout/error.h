@@ -35,12 +35,17 @@ struct boost::system::is_error_code_enum<stout::Errc> : std::true_type {};
 
 namespace stout::inline v1 {
 
-[[nodiscard]] inline bool IsRefusal(const ErrorCode& ec) noexcept {
-  return ec.category() == ErrorCategory() && IsRefusal(static_cast<Errc>(ec.value()));
+/// Returns the Errc in an error code: kOk if it is no error, and `foreign` if it is of another
+/// category.
+[[nodiscard]] inline Errc ErrcOf(const ErrorCode& ec, Errc foreign = Errc::kTransient) noexcept {
+  if (!ec) return Errc::kOk;
+  return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : foreign;
 }
 
+[[nodiscard]] inline bool IsRefusal(const ErrorCode& ec) noexcept { return IsRefusal(ErrcOf(ec)); }
+
 [[nodiscard]] inline bool IsOnlyRefused(const ErrorCode& ec) noexcept {
-  return ec.category() == ErrorCategory() && IsOnlyRefused(static_cast<Errc>(ec.value()));
+  return IsOnlyRefused(ErrcOf(ec));
 }
 
 }  // namespace stout::inline v1
