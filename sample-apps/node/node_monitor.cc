@@ -27,15 +27,10 @@ constexpr std::array<std::string_view, 5> kPaths = {"/", "/healthz", "/history",
 /// Minimum time between two probes of the store.
 constexpr auto kProbePause = std::chrono::seconds(1);
 
-http::Response Unavailable(std::string_view error, std::string_view remedy) {
-  http::Response response = http::MakeError(503, error, remedy);
-  response.retry_after = std::chrono::seconds(1);
-  return response;
-}
-
 http::Response NotServing() {
-  return Unavailable("the node does not serve yet: it waits for its store",
-                     "check the store and the network to it; the log of the node has the reason");
+  return http::MakeUnavailable(
+      "the node does not serve yet: it waits for its store",
+      "check the store and the network to it; the log of the node has the reason");
 }
 
 struct RangeFigures {
@@ -155,11 +150,11 @@ std::optional<http::Response> NodeMonitor::Trouble() {
   if (!source_) return NotServing();
   const Cluster* const cluster = source_->service->main.cluster;
   if (cluster != nullptr && !cluster->server.joined()) {
-    return Unavailable("the node is not a member of its deployment at present",
-                       "check the lease service and the network to it");
+    return http::MakeUnavailable("the node is not a member of its deployment at present",
+                                 "check the lease service and the network to it");
   }
   if (lost_) {
-    return Unavailable(
+    return http::MakeUnavailable(
         fmt::format("another node has taken over scope '{}' of the store", config_.scope),
         "use that node; this one ends");
   }

@@ -108,10 +108,17 @@ Response MakeError(int status, std::string_view error, std::string_view remedy) 
   return MakeJson(status, boost::json::serialize(body) + '\n');
 }
 
+Response MakeUnavailable(std::string_view error, std::string_view remedy,
+                         std::chrono::seconds retry_after) {
+  Response response = MakeError(503, error, remedy);
+  response.retry_after = retry_after;
+  return response;
+}
+
 Response MakeDraining() {
-  Response response = MakeError(503, "the server is shutting down",
-                                "repeat the request after Retry-After seconds on a new connection");
-  response.retry_after = std::chrono::seconds(2);
+  Response response = MakeUnavailable(
+      "the server is shutting down",
+      "repeat the request after Retry-After seconds on a new connection", std::chrono::seconds(2));
   response.close = true;
   return response;
 }

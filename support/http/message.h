@@ -54,6 +54,12 @@ using Respond = UniqueFunction<void(Response)>;
 /// problem, `remedy` the client's next step.
 [[nodiscard]] Response MakeError(int status, std::string_view error, std::string_view remedy);
 
+/// Makes a 503, with the time after which the client may repeat the request.
+[[nodiscard]] Response MakeUnavailable(
+    std::string_view error,
+    std::string_view remedy = "repeat the request after Retry-After seconds",
+    std::chrono::seconds retry_after = std::chrono::seconds(1));
+
 /// Makes a 503: the server is draining, and serves no further request of this connection.
 [[nodiscard]] Response MakeDraining();
 

@@ -7,11 +7,9 @@
 namespace stout::http {
 
 Response MakeTooManyConnections(const HttpOptions& options) {
-  Response response = MakeError(
-      503, fmt::format("the server has its maximum of {} connections", options.max_connections),
+  return MakeUnavailable(
+      fmt::format("the server has its maximum of {} connections", options.max_connections),
       "connect again after Retry-After seconds, or use fewer connections");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
 }
 
 Response MakeTooLate(const HttpOptions& options) {

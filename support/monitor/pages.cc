@@ -34,15 +34,12 @@ std::optional<http::Response> StoreTrouble(std::string_view name, Duration in_va
         "restart this server: it then serves what the store has");
   }
   if (in_vain < limit) return std::nullopt;
-  http::Response response = http::MakeError(
-      503,
+  return http::MakeUnavailable(
       fmt::format(
           "no read, or no write, by this server has succeeded at the store ({}) for {} s: {}", name,
           std::chrono::duration_cast<std::chrono::seconds>(in_vain).count(),
           last ? last.message() : std::string(otherwise)),
       "check the store and the network to it; this server recovers when the store answers");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
 }
 
 }  // namespace stout::monitor

@@ -1,29 +1,17 @@
 #include "protocol/errors.h"
 
-#include <chrono>
-#include <string_view>
-
 namespace stout::docstore {
-namespace {
-
-http::Response Unavailable(std::string_view error, std::string_view remedy) {
-  http::Response response = http::MakeError(503, error, remedy);
-  response.retry_after = std::chrono::seconds(1);
-  return response;
-}
-
-}  // namespace
 
 http::Response MakeError(ErrorCode ec) {
   if (ec == Errc::kPushedBack) {
-    return Unavailable("too many changes are waiting for the store",
-                       "repeat the request after Retry-After seconds, and send fewer changes at a "
-                       "time");
+    return http::MakeUnavailable(
+        "too many changes are waiting for the store",
+        "repeat the request after Retry-After seconds, and send fewer changes at a time");
   }
   if (ec == Errc::kTooFewMembers) {
-    return Unavailable("fewer stores have all changes than --min-in asks for",
-                       "repeat the request after Retry-After seconds; check the stores of "
-                       "--datalet");
+    return http::MakeUnavailable(
+        "fewer stores have all changes than --min-in asks for",
+        "repeat the request after Retry-After seconds; check the stores of --datalet");
   }
   if (ec == Errc::kDraining || ec == Errc::kClosed) {
     return http::MakeDraining();
@@ -39,7 +27,7 @@ http::Response MakeError(ErrorCode ec) {
         "repeat the request; if this continues, check the store, or raise --reply-deadline");
   }
   if (ec == Errc::kTransient || ec == Errc::kUnknown) {
-    return Unavailable("the store does not answer", "repeat the request after Retry-After seconds");
+    return http::MakeUnavailable("the store does not answer");
   }
   if (ec == Errc::kTooLarge) {
     return http::MakeError(413, "the state exceeds the limit of the store or of a batch",

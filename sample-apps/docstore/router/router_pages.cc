@@ -22,11 +22,8 @@ http::Response RouterPages::Show(Route::Resource page) const {
 http::Response RouterPages::Health() const {
   if (draining_) return http::MakeDraining();
   if (owners_.owned() > 0) return http::MakeHealthy();
-  http::Response response =
-      http::MakeError(503, "no server owns any document, as far as is known",
-                      "look at the servers and at the lease service of --leases");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
+  return http::MakeUnavailable("no server owns any document, as far as is known",
+                               "look at the servers and at the lease service of --leases");
 }
 
 RouterSnapshot RouterPages::Snapshot() const {

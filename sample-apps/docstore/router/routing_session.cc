@@ -39,12 +39,10 @@ std::string AddressOf(const http::SessionSocket& socket) {
 }
 
 http::Response Unavailable(std::string_view error) {
-  http::Response response =
-      http::MakeError(503, error,
-                      "nothing was done: repeat the request after Retry-After seconds; "
-                      "if this continues, check the servers and their lease service");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
+  return http::MakeUnavailable(
+      error,
+      "nothing was done: repeat the request after Retry-After seconds; if this continues, check "
+      "the servers and their lease service");
 }
 
 http::Response Unknown(int status, http::Method method, std::string_view error) {

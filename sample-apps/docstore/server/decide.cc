@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -39,13 +38,9 @@ http::Response NotFound(std::string_view what) {
 }
 
 http::Response TooMuchLent() {
-  http::Response response =
-      http::MakeError(503,
-                      "answers that clients have not read yet use all the memory that "
-                      "--max-body-bytes-in-flight allows",
-                      "repeat the request after Retry-After seconds");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
+  return http::MakeUnavailable(
+      "answers that clients have not read yet use all the memory that --max-body-bytes-in-flight "
+      "allows");
 }
 
 // `may_lend`: the answer may hold the state that it shows in memory.

@@ -130,15 +130,12 @@ void LeasedDocuments::Handle(DocumentRequest request, http::Respond respond) {
 http::Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& request) const {
   const auto owner = server_.OwnerElsewhere(range);
   http::Response response =
-      owner ? http::MakeError(421, "another server owns this document",
-                              fmt::format("nothing was done: send the request to {}", *owner))
-            : http::MakeError(503, "this document is moving from one server to another",
-                              "nothing was done: repeat the request after Retry-After seconds");
-  if (owner) {
-    response.location = fmt::format("http://{}{}", *owner, PathOf(request));
-  } else {
-    response.retry_after = std::chrono::seconds(1);
-  }
+      owner
+          ? http::MakeError(421, "another server owns this document",
+                            fmt::format("nothing was done: send the request to {}", *owner))
+          : http::MakeUnavailable("this document is moving from one server to another",
+                                  "nothing was done: repeat the request after Retry-After seconds");
+  if (owner) response.location = fmt::format("http://{}{}", *owner, PathOf(request));
   response.fields.push_back({kUnservedRange, std::to_string(range)});
   return response;
 }
@@ -170,11 +167,8 @@ void LeasedDocuments::Health(http::Respond respond) {
     return respond(std::move(*trouble));
   }
   if (server_.joined()) return respond(http::MakeHealthy());
-  http::Response response =
-      http::MakeError(503, "this server is not a member of the deployment at present",
-                      "check the server's log and the lease service");
-  response.retry_after = std::chrono::seconds(1);
-  respond(std::move(response));
+  respond(http::MakeUnavailable("this server is not a member of the deployment at present",
+                                "check the server's log and the lease service"));
 }
 
 }  // namespace stout::docstore

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,11 +17,9 @@ namespace {
 constexpr std::size_t kMaxPages = 64;
 
 http::Response TooManyPages() {
-  http::Response response = http::MakeError(
-      503, fmt::format("{} pages for operators are being made, or are not read yet", kMaxPages),
+  return http::MakeUnavailable(
+      fmt::format("{} pages for operators are being made, or are not read yet", kMaxPages),
       "repeat the request after Retry-After seconds; read the pages that you ask for");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
 }
 
 // Returns what counts as a page while it exists; null if there are too many.

@@ -23,11 +23,9 @@ constexpr std::uint32_t kMaxFailures = 10;
 
 // A fence may have to wait while another server serves its last requests.
 http::Response NotServing() {
-  http::Response response =
-      http::MakeError(503, "the server does not serve yet: it waits for its store",
-                      "check the store and the network to it; the server's log has the reason");
-  response.retry_after = std::chrono::seconds(1);
-  return response;
+  return http::MakeUnavailable(
+      "the server does not serve yet: it waits for its store",
+      "check the store and the network to it; the server's log has the reason");
 }
 
 std::shared_ptr<ScopeProof> MakeProof(const boost::asio::any_io_executor& executor, Store& store,
