@@ -2,7 +2,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include "monitor/pages.h"
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
+#include "stout/join.h"
 
 namespace stout::docstore {
 namespace {
@@ -125,19 +125,14 @@ void StoreDocuments::Handle(DocumentRequest request, http::Respond respond) {
 }
 
 void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) {
-  struct Gather {
-    std::vector<ShardSnapshot> shards;
-    std::atomic<std::size_t> left;
-    UniqueFunction<void(std::vector<ShardSnapshot>)> done;
-  };
-  auto gather = std::make_shared<Gather>();
-  gather->shards.resize(shards_.size());
-  gather->left = shards_.size();
-  gather->done = std::move(done);
+  auto snapshots = std::make_shared<std::vector<ShardSnapshot>>(shards_.size());
+  const auto join = internal::Join::Of(
+      shards_.size(),
+      [snapshots, done = std::move(done)](ErrorCode) mutable { done(std::move(*snapshots)); });
   for (std::size_t i = 0; i < shards_.size(); ++i) {
-    boost::asio::post(shards_[i].map->get_executor(), [gather, i, &shard = shards_[i]] {
-      gather->shards[i] = shard.documents.Snapshots(i).front();
-      if (gather->left.fetch_sub(1) == 1) gather->done(std::move(gather->shards));
+    boost::asio::post(shards_[i].map->get_executor(), [join, snapshots, i, &shard = shards_[i]] {
+      (*snapshots)[i] = shard.documents.Snapshots(i).front();
+      join->Finish({});
     });
   }
 }
