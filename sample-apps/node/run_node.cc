@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "monitor/store_warnings.h"
 #include "node/config.h"
 #include "node/datalet_id.h"
 #include "node/expiry_sweep.h"
@@ -71,19 +72,6 @@ class Runners {
 void End() {
   static std::atomic<bool> asked = false;
   if (!asked.exchange(true)) std::raise(SIGTERM);
-}
-
-void WarnAboutStore(const StoreTraits& traits) {
-  if (!traits.durable) {
-    spdlog::warn("{} is not durable: nothing survives the end of the node", traits.name);
-  }
-  if (!traits.fences) {
-    spdlog::warn(
-        "{} has no fences as it is opened: if a second node opens the same data, acknowledged "
-        "writes can be lost; stop the old node before you start the new one, or use a store with "
-        "fences (docs/STORES.md)",
-        traits.name);
-  }
 }
 
 // What only a node of a deployment has.
@@ -270,7 +258,7 @@ int Run(Config& config) {
     spdlog::error("options do not suit the store: {}", *wrong);
     return EXIT_FAILURE;
   }
-  WarnAboutStore(traits);
+  monitor::WarnAboutStore(traits);
   Store& watched = monitor.Watch(**store);
   std::unique_ptr<Keyspace> keyspace;
   if (config.join.empty()) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "monitor/store_warnings.h"
 #include "program/process.h"
 #include "program/shutdown.h"
 #include "server/change_recorder.h"
@@ -105,29 +106,10 @@ class Program {
                  shared_ ? fmt::format("{} ranges, shared under {}", config_.lease.ranges,
                                        Redacted(config_.leases))
                          : fmt::format("{} shards", config_.documents.shards));
-    if (store_ != nullptr) WarnAboutStore(store_->traits());
+    if (store_ != nullptr) monitor::WarnAboutStore(store_->traits());
     fmt::print("listening on {}\n", listening_.Text());
     std::fflush(stdout);
     return true;
-  }
-
-  static void WarnAboutStore(const StoreTraits& traits) {
-    if (!traits.durable) spdlog::warn("{} is not durable", traits.name);
-    if (!traits.fences) {
-      spdlog::warn(
-          "{} has no fences as it is opened: if a second server opens the same data, writes that "
-          "either has acknowledged can be lost, and its reads can be out of date; stop the old "
-          "server before you start the new one, or use a store with fences (docs/STORES.md)",
-          traits.name);
-    }
-    if (!traits.compares_stamps) {
-      spdlog::warn(
-          "{} does not compare stamps as it is opened: a write that arrives late, after a "
-          "time-out, "
-          "can bring an older value back; keep the epoch and version of each state "
-          "(docs/STORES.md)",
-          traits.name);
-    }
   }
 
   [[nodiscard]] std::string Advertised() const {
