@@ -46,10 +46,8 @@ struct RangeFigures {
 void Append(RangeFigures range, NodeSnapshot& node) {
   for (MemberStats& member : range.members) {
     if (!member.datalet.empty()) {
-      std::uint64_t lag = 0;
-      for (const LaneStats& lane : member.engine.lanes) lag += lane.dirty_keys;
       node.members.push_back({range.table, range.range, member.datalet, member.in, member.filling,
-                              member.lazy, member.copied, lag});
+                              member.lazy, member.copied, member.engine.DirtyKeys()});
     }
     node.shards.push_back({range.range, std::move(member.engine),
                            std::exchange(range.cached_bytes, 0), std::exchange(range.lent_bytes, 0),

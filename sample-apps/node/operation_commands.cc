@@ -75,14 +75,12 @@ json::object MemberJson(const RegistryTable& records, const std::string& id,
 }
 
 json::object MemberJson(const RegistryTable& records, const MemberStats& stats) {
-  std::uint64_t lag = 0;
-  for (const LaneStats& lane : stats.engine.lanes) lag += lane.dirty_keys;
   json::object member = MemberJson(records, stats.datalet,
                                    stats.in        ? "in"
                                    : stats.filling ? "filling"
                                    : stats.lazy    ? "lazy"
                                                    : "out");
-  member["lag_keys"] = lag;
+  member["lag_keys"] = stats.engine.DirtyKeys();
   member["filled"] = stats.copied;
   return member;
 }

@@ -41,7 +41,7 @@ struct MemberStats {
   bool filling = false;      ///< it gets every change, while older states are copied to it
   bool lazy = false;         ///< it has all older states and gets every change; no answer waits
   std::uint64_t copied = 0;  ///< states that fills have copied to it
-  EngineStats engine;        ///< its lag is the sum of LaneStats::dirty_keys and dirty_bytes
+  EngineStats engine;        ///< DirtyKeys() is the lag of the member
 };
 
 /// An interval of keys, and how much of it is read.

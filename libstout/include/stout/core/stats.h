@@ -68,6 +68,13 @@ struct EngineStats {
   std::uint64_t replies_failed = 0;  ///< replies that ran with an error
   std::size_t replies_held = 0;      ///< replies that wait now
   Histogram reply_latency;           ///< from SafeReply to the run of the reply
+
+  /// Returns the number of keys that are not yet durable.
+  [[nodiscard]] std::size_t DirtyKeys() const {
+    std::size_t keys = 0;
+    for (const LaneStats& lane : lanes) keys += lane.dirty_keys;
+    return keys;
+  }
 };
 
 }  // namespace stout::inline v1
