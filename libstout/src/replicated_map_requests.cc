@@ -75,9 +75,8 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
   const bool refused = IsRefused(key);
-  if (const Entry* const known = !refused && Shows(key) ? values_.Use(key, options) : nullptr) {
-    return Later(std::move(handler), {}, *known);
-  }
+  if (!refused && Shows(key) && values_.Use(key, options) != nullptr)
+    return GetLater(key, options, std::move(handler));
   if (waiting_gets_ >= engine_.lane.max_pending_reads) {
     return Later(std::move(handler), Errc::kPushedBack, {});
   }
@@ -110,6 +109,23 @@ void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHand
     throw;
   }
   ++waiting_gets_;
+}
+
+// Answers in a later turn with what memory has then, because the members may refuse the present
+// state before.
+void ReplicatedMap::State::GetLater(KeyView key, FetchOptions options, GetHandler handler) {
+  options.counted = true;
+  Later(
+      [weak = weak_from_this(), key = std::string(key), options,
+       handler = std::move(handler)](ErrorCode ec) mutable {
+        const auto self = weak.lock();
+        if (!self && !ec) ec = Errc::kClosed;
+        if (ec) return handler(ec, {});
+        const bool shown = !self->IsRefused(key) && self->Shows(key);
+        const Entry* const known = shown ? self->values_.Find(key) : nullptr;
+        known != nullptr ? handler({}, *known) : self->Get(key, options, std::move(handler));
+      },
+      {});
 }
 
 // Asks the members again without yielding, if the read so far serves only requests that yield.

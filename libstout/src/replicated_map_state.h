@@ -191,6 +191,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
+  void GetLater(KeyView key, FetchOptions options, GetHandler handler);
   void Later(CountHandler handler, Errc errc, std::uint32_t members);
   /// Returns true if a member has refused the key's present change, and it is not undone yet.
   [[nodiscard]] bool IsRefused(KeyView key) const {

@@ -45,13 +45,7 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
   }
 
   void Get(KeyView key, const FetchOptions& options, GetHandler handler) {
-    if (const Entry* const known = values.Use(key, options)) {
-      boost::asio::post(interposer.get_executor(),
-                        [handler = std::move(handler), entry = *known]() mutable {
-                          handler({}, std::move(entry));
-                        });
-      return;
-    }
+    if (values.Use(key, options) != nullptr) return GetLater(key, options, std::move(handler));
     std::weak_ptr<Waiting>& read = reads[std::string(key)];
     auto waiting = read.lock();
     if (waiting && waiting_gets >= max_waiting_gets) {
@@ -90,6 +84,19 @@ struct WriteBackMap::State : std::enable_shared_from_this<State> {
           waiting->front().second(ec, std::move(entry));
         });
     ++waiting_gets;  // only now: if there was no memory, nothing waits
+  }
+
+  // Answers in a later turn with what memory has then, because the store may refuse the present
+  // state before.
+  void GetLater(KeyView key, FetchOptions options, GetHandler handler) {
+    options.counted = true;
+    boost::asio::post(interposer.get_executor(), [weak = weak_from_this(), key = std::string(key),
+                                                  options, handler = std::move(handler)]() mutable {
+      const auto self = weak.lock();
+      if (!self) return handler(Errc::kClosed, {});
+      if (const Entry* const known = self->values.Find(key)) return handler({}, *known);
+      self->Get(key, options, std::move(handler));
+    });
   }
 
   static void Fail(const Executor& executor, GetHandler& handler, ErrorCode ec) {

@@ -403,6 +403,16 @@ TEST_CASE("a get from any thread shows no state that may be lost", "[sharded]") 
     CHECK(world.fates.back() == World::Entry("dirty", Errc::kRefused));
     CHECK(world.entry.value == nullptr);
   }
+  SECTION("it is refused while another get is under way") {
+    world.maps.AsyncGet("1", world.Note("late"));
+    write.handler({Errc::kRefused, {}});
+    world.Turn();
+    REQUIRE(world.fates == Log{"absent: ok", World::Entry("dirty", Errc::kRefused)});
+    world.store.TakeRead().handler({Errc::kOk, {StoredState{}}});
+    world.Turn();
+    CHECK(world.fates.back() == "late: ok");
+    CHECK(world.entry.value == nullptr);
+  }
 }
 
 TEST_CASE("a put that is cancelled leaves its reply nowhere", "[sharded]") {

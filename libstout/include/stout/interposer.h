@@ -200,8 +200,8 @@ class Interposer {
   /// Fetches the newest state of a key: the application's own while it is not durable, otherwise
   /// the store's. Fetches of one key share a read, and reads are batched.
   /// `void(ErrorCode, StoredState)`.
-  /// The state may not be durable yet, so answer through SafeReply, called in the same turn. By a
-  /// later turn the store may have refused the state, and SafeReply would not wait for it.
+  /// The state may not be durable yet, so answer through SafeReply. SafeReply does not wait for a
+  /// state that the store refuses before the call; Application::on_refused reports it.
   template <typename Token>
   auto AsyncFetch(KeyView key, const FetchOptions& options, Token&& token);
   template <typename Token>

@@ -98,7 +98,9 @@ class KeyMap {
   virtual Result<Stamp> Delete(KeyView key) = 0;
 
   /// Gets the newest state, from a store if it is not in memory. `void(ErrorCode, Entry)`.
-  /// The state may not be durable yet, so answer through SafeReply, called in the same turn.
+  /// The state may not be durable yet, and a store may refuse it before the caller resumes. So
+  /// answer from Peek, with FetchOptions::counted, and SafeReply, called in one turn.
+  /// Sharded::AsyncGet does all of this.
   template <typename Token>
   auto AsyncGet(KeyView key, const FetchOptions& options, Token&& token) {
     return Initiate<void(ErrorCode, Entry)>(
