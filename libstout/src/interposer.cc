@@ -231,7 +231,7 @@ Result<Stamp> Interposer::MarkDirtyAs(KeyView key, std::size_t bytes, Version ve
   return impl_->MarkDirty(key, bytes, version);
 }
 Errc Interposer::Admits(KeyView key, std::size_t bytes) const { return impl_->Admits(key, bytes); }
-bool Interposer::HasReplyRoom() const { return impl_->HasReplyRoom(); }
+bool Interposer::HasReplyRoom(std::size_t reserved) const { return impl_->HasReplyRoom(reserved); }
 void Interposer::SafeReply(KeyView key, Reply reply) {
   impl_->SafeReply({&key, 1}, std::move(reply));
 }

@@ -87,9 +87,9 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
     RequireStrand();
     return engine_ ? engine_->Admits(Ref(key), bytes) : NotOpen();
   }
-  bool HasReplyRoom() const {
+  bool HasReplyRoom(std::size_t reserved) const {
     RequireStrand();
-    return !engine_ || engine_->HasReplyRoom();
+    return !engine_ || engine_->HasReplyRoom(reserved);
   }
   bool IsIdle() const { return !engine_ || engine_->IsIdle(); }
   bool HasDirtyKeys() const { return engine_ && engine_->HasDirtyKeys(); }

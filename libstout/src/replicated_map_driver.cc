@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <climits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -335,6 +336,8 @@ void ReplicatedMap::State::Do(range::Open& open) {
   Member& member = members_[m];
   EngineOptions options = engine_;
   if (options.seed != 0) options.seed += m;
+  // Users keep this room free for the map, and lose none to what the map holds.
+  options.max_replies = std::min(options.max_replies + 2 * kOwnReplies, std::size_t{INT_MAX});
   member.interposer = std::make_unique<Interposer>(
       Interposer::OnStrand(), strand_, StoreOf(m),
       Application{

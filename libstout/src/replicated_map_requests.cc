@@ -1,5 +1,6 @@
 // The requests of a ReplicatedMap's users.
 #include <algorithm>
+#include <bit>
 #include <boost/asio/dispatch.hpp>
 #include <new>
 #include <span>
@@ -188,10 +189,21 @@ void ReplicatedMap::State::Prefetch(std::span<const KeyView> keys) const {
 
 // --- Answers -------------------------------------------------------------------------------------
 
+// A member still holds replies that were withdrawn, or answered without it.
+bool ReplicatedMap::State::MembersHaveReplyRoom() const {
+  MemberMask full = 0;
+  ForEachMember(set_.required(), [&](MemberIndex m) {
+    const Interposer* const open = members_[m].interposer.get();
+    if (open != nullptr && !open->HasReplyRoom(kOwnReplies)) full |= MaskOf(m);
+  });
+  const auto needed = static_cast<int>(set_.NeedOfWrite().members);  // 0: all
+  return full == 0 || (needed != 0 && std::popcount(set_.in() & ~full) >= needed);
+}
+
 UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> keys, Reply reply,
                                                        const AnswerLevel& level) {
   RequireStrand();
-  if (!serving() || !HasReplyRoom()) {
+  if (!serving() || asked_.size() >= engine_.max_replies) {
     Later(std::move(reply), serving() ? Errc::kPushedBack : NotServing());
     return {};
   }
@@ -200,10 +212,12 @@ UniqueFunction<void()> ReplicatedMap::State::SafeReply(std::span<const KeyView> 
   const auto ask_member = [&](ReplyId id, MemberIndex m) {
     Interposer& member = interposer(m);
     const auto is_dirty = [&](KeyView key) { return member.IsDirty(key); };
-    if (std::any_of(keys.begin(), keys.end(), is_dirty)) {
+    if (!std::any_of(keys.begin(), keys.end(), is_dirty)) {
+      set_.OnReply(id, m, Errc::kOk);
+    } else if (member.HasReplyRoom(kOwnReplies)) {
       member.SafeReply(keys, ReplyOf(id, m));
     } else {
-      set_.OnReply(id, m, Errc::kOk);
+      set_.OnReply(id, m, Errc::kPushedBack);
     }
   };
   const ReplyId id = Ask(asked_, {std::move(reply), SaturatingAdd(Now(), engine_.reply_deadline)},

@@ -71,7 +71,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
                                    const AnswerLevel& level);
   [[nodiscard]] bool HasReplyRoom() const {
     RequireStrand();
-    return asked_.size() < engine_.max_replies;
+    return asked_.size() < engine_.max_replies && MembersHaveReplyRoom();
   }
   [[nodiscard]] bool Takes(const AnswerLevel& level) const {
     return !serving() || set_.TakesWrites(level.members.value_or(1));
@@ -189,6 +189,9 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   internal::ReplyId Ask(std::map<internal::ReplyId, Answer>& kept, Answer answer,
                         const internal::Need& need, const AskMember& ask_member);
   UniqueFunction<void(ErrorCode)> ReplyOf(internal::ReplyId id, MemberIndex m);
+  /// Room in a member's interposer for a drain, and for barriers of marks, scans and modes.
+  static constexpr std::size_t kOwnReplies = 16;
+  [[nodiscard]] bool MembersHaveReplyRoom() const;
   void Later(Reply reply, ErrorCode ec);
   void Later(GetHandler handler, ErrorCode ec, Entry entry);
   void GetLater(KeyView key, FetchOptions options, GetHandler handler);

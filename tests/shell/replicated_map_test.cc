@@ -85,6 +85,23 @@ TEST_CASE("a replicated map shows that it has no room for a reply", "[replicated
   world.On(map, [&] { CHECK(map.HasReplyRoom()); });
 }
 
+TEST_CASE("a mark that is being written leaves a replicated map its room for replies",
+          "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Patient();
+  options.engine.max_replies = 1;
+  ReplicatedMap& map = world.Open(options);
+  for (const auto& store : world.stores) store->Shut();
+  world.On(map, [&] { CHECK(map.Put("a", "1").has_value()); });
+  world.RunUntil([&] { return map.Stats().members[0].engine.replies_held > 0; });
+  world.On(map, [&] { CHECK(map.HasReplyRoom()); });
+  std::optional<ErrorCode> answer;
+  world.Begin(map, "k", "1", answer);
+  for (const auto& store : world.stores) store->Open();
+  world.RunUntil([&] { return answer.has_value(); });
+  CHECK_FALSE(*answer);
+}
+
 TEST_CASE("a new range is filled from its one member, which may have older data", "[replicated]") {
   ReplicaWorld world(1);
   const WriteBatch old{.epoch = 1, .items = {{.key = "old", .value = "v", .version = 1}}};

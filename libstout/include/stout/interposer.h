@@ -172,8 +172,9 @@ class Interposer {
   [[nodiscard]] Errc Admits(KeyView key, std::size_t bytes) const;
 
   /// Returns false if SafeReply would be pushed back, because max_replies wait. Ask before you
-  /// change: a change without a reply cannot be confirmed.
-  [[nodiscard]] bool HasReplyRoom() const;
+  /// change: a change without a reply cannot be confirmed. `reserved`: room that is kept for other
+  /// replies.
+  [[nodiscard]] bool HasReplyRoom(std::size_t reserved = 0) const;
 
   /// Runs `reply` exactly once: when the keys are durable, or when one of them cannot become
   /// durable. The error of a refused state is kUnknown if an attempt that got no answer may have

@@ -62,7 +62,10 @@ class Engine {
   ReplyTable::Index SafeReply(std::span<const KeyRef> keys, ReplyId reply, TimePoint now);
 
   /// Returns false if the next SafeReply would be pushed back, because max_replies are held.
-  [[nodiscard]] bool HasReplyRoom() const { return replies_.held() < options_.max_replies; }
+  /// `reserved`: room that is kept for others.
+  [[nodiscard]] bool HasReplyRoom(std::size_t reserved = 0) const {
+    return replies_.held() + reserved < options_.max_replies;
+  }
 
   /// Fetches the newest state of a key, durable or not.
   void Fetch(KeyRef key, FetchId fetch, TimePoint now, const FetchOptions& options = {});
