@@ -18,6 +18,7 @@ Result<Stamp> ReplicatedMap::State::Write(KeyView key, std::shared_ptr<const std
   if (!serving()) return NotServing();
   if (draining_) return Errc::kDraining;
   if (!set_.takes_writes()) return Errc::kTooFewMembers;
+  if (key.starts_with(kInternalKeys)) return Errc::kRefused;  // no fill would copy it
   return Change(key, std::move(value));
 }
 

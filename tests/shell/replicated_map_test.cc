@@ -102,6 +102,13 @@ TEST_CASE("a mark that is being written leaves a replicated map its room for rep
   CHECK_FALSE(*answer);
 }
 
+TEST_CASE("a replicated map refuses the keys that its members have for themselves",
+          "[replicated]") {
+  ReplicaWorld world;
+  ReplicatedMap& map = world.Open(ReplicaWorld::Patient());
+  CHECK(world.Put(map, "stout:k", "1") == Errc::kRefused);
+}
+
 TEST_CASE("a new range is filled from its one member, which may have older data", "[replicated]") {
   ReplicaWorld world(1);
   const WriteBatch old{.epoch = 1, .items = {{.key = "old", .value = "v", .version = 1}}};

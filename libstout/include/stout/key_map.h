@@ -92,7 +92,8 @@ class KeyMap {
 
   /// Sets the key's value and marks the key dirty. Returns the change's stamp, which grows with
   /// each change of the key, even across restarts. After an error nothing has changed. Errors:
-  /// kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers.
+  /// kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers; kRefused for a key of a
+  /// ReplicatedMap that begins with "stout:".
   virtual Result<Stamp> Put(KeyView key, std::string value) = 0;
   /// Deletes the key and marks it dirty. Errors: as Put.
   virtual Result<Stamp> Delete(KeyView key) = 0;
