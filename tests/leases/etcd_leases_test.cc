@@ -10,6 +10,7 @@
 #include "lease_fixtures.h"
 #include "tests/integration/scripted_http_server.h"
 #include "tests/support/held_name.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/silent_address.h"
 
 namespace stout::test {
@@ -169,6 +170,23 @@ TEST_CASE("etcd leases: a call that is lost and cannot be repeated may be done",
   CHECK(Eventually([&] { return KeepAlive(*near, a) == Errc::kFenced; }));
   proxy.reset();
   CHECK(left.Get().ec == Errc::kUnknown);
+}
+
+TEST_CASE("etcd leases: what etcd says of a call that fails is logged once", "[leases]") {
+  docstore::ScriptedHttpServer server([](const auto&) -> std::optional<std::string> {
+    return docstore::FormatAnswer(
+        503, R"({"error": "etcdserver: mvcc: database space exceeded", "code": 8})");
+  });
+  boost::asio::thread_pool pool(2);
+  const LogCapture log;
+  {
+    const auto service =
+        OpenNow("etcd://" + server.address() + "/" + FreshName(), pool.get_executor());
+    for (int i = 0; i < 3; ++i) CHECK(KeepAlive(*service, 7) == Errc::kUnknown);
+  }
+  pool.join();
+  CHECK(log.Count("etcd at " + server.address() + ": etcdserver: mvcc: database space exceeded") ==
+        1);
 }
 
 TEST_CASE("etcd leases: a cluster that is not there is transient", "[leases]") {

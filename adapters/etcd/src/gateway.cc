@@ -1,6 +1,7 @@
 #include "gateway.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
@@ -9,6 +10,7 @@
 #include <boost/beast/http/write.hpp>
 #include <boost/json/parse.hpp>
 #include <charconv>
+#include <chrono>
 #include <utility>
 
 #include "stout/adapters/connect_to_any.h"
@@ -100,7 +102,10 @@ asio::awaitable<Reply> Gateway::Call(std::string_view path, std::string body) {
     if (sent) reply = co_await Receive();
     if (reply) {
       // Another member may know better than one that says it cannot.
-      if (reply->errc != Errc::kOk && !reply->not_found) GiveUp();
+      if (reply->errc != Errc::kOk && !reply->not_found) {
+        Report(fmt::format("{}: {}", endpoints_[endpoint_], reply->message));
+        GiveUp();
+      }
       co_return *std::move(reply);
     }
     GiveUp();
@@ -132,6 +137,7 @@ asio::awaitable<std::optional<Reply>> Gateway::Receive() {
 asio::awaitable<bool> Gateway::OpenStream(std::string_view path, std::string body) {
   const std::string error = co_await Connect();
   bool open = error.empty();
+  if (!open && !closed_) Report(error);
   if (open) open = co_await Send(path, std::move(body));
   if (open) {
     parser_.emplace();
@@ -139,6 +145,9 @@ asio::awaitable<bool> Gateway::OpenStream(std::string_view path, std::string bod
     lines_.clear();
     const auto [ec, size] = co_await http::async_read_header(*stream_, buffer_, *parser_, kNoThrow);
     open = !ec && !closed_ && parser_->get().result() == http::status::ok;
+    if (!ec && !open)
+      Report(fmt::format("{}: {} was answered with status {}", endpoints_[endpoint_], path,
+                         parser_->get().result_int()));
   }
   if (!open) GiveUp();
   co_return open;
@@ -169,6 +178,11 @@ asio::awaitable<std::optional<json::value>> Gateway::Next(Duration silence) {
   if (!ec && message.is_object()) co_return message;
   Drop();
   co_return std::nullopt;
+}
+
+void Gateway::Report(const std::string& what) {
+  const auto line = errors_.Line(what, "etcd at " + what, std::chrono::steady_clock::now());
+  if (line) spdlog::warn("{}", *line);
 }
 
 void Gateway::GiveUp() {

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stout/adapters/error_log.h"
 #include "stout/adapters/name_lookup.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
@@ -71,6 +72,8 @@ class Gateway {
   [[nodiscard]] boost::asio::awaitable<std::optional<Reply>> Receive();
   // The connection, and the endpoint's turn.
   void GiveUp();
+  // Logs "ENDPOINT: why a call failed", but not each time.
+  void Report(const std::string& what);
 
   const std::vector<std::string>& endpoints_;
   const Duration timeout_;
@@ -82,6 +85,7 @@ class Gateway {
   // Parser of an open stream.
   std::optional<boost::beast::http::response_parser<boost::beast::http::buffer_body>> parser_;
   std::string lines_;  // Read, and not yet given out.
+  ErrorLog errors_;
   bool closed_ = false;
 };
 
