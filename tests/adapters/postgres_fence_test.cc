@@ -187,4 +187,12 @@ TEST_CASE_METHOD(FenceTest, "postgres: who has given up a batch does not wait fo
   CHECK(Eventually([&] { return !Locks("NOT granted"); }));
 }
 
+TEST_CASE_METHOD(PostgresTest, "postgres: an epoch of a refused write is noted with the next one") {
+  const auto store = Open();
+  server().Execute("ALTER TABLE stout ADD CHECK (key <> 'bad')");
+  CHECK(WriteNow(*store, Batch(100, {Put("bad", "v", 1)})).items.size() == 1);
+  CHECK(WriteNow(*store, Batch(100, {Put("good", "v", 1)})) == WriteResult{});
+  CHECK(NewEpochNow(*store) > 100);
+}
+
 }  // namespace stout::test

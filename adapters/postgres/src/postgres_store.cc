@@ -100,7 +100,8 @@ void PostgresStore::Write(const WriteBatch& batch, WriteHandler handler) {
                        const bool note_epoch = encoded->epoch > engine.noted_epoch;
                        WriteResult result = co_await postgres::Write(
                            with, engine.schema(), *encoded, note_epoch, engine.faults);
-                       if (result.batch == Errc::kOk) {
+                       // If no item was written, the epoch may have been rolled back with them.
+                       if (result.batch == Errc::kOk && result.items.size() < encoded->size()) {
                          engine.noted_epoch = std::max(engine.noted_epoch, encoded->epoch);
                        }
                        co_return result;
