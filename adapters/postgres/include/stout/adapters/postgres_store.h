@@ -104,9 +104,9 @@ struct PostgresOptions {
 /// Durability depends on the server's settings: `fsync = on` and `synchronous_commit` not `off`.
 /// They are checked when the store opens.
 ///
-/// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
-///   io_context has work until the store is gone. Calls without an answer when the store is
-///   destroyed fail with kUnknown.
+/// Owner: the executor's context must outlive the store, and must run: between calls an io_context
+///   may have no work. Calls without an answer when the store is destroyed fail: a batch or a fence
+///   with kUnknown, any other call with kTransient.
 /// Threads: any; all I/O is on the executor, without blocking, except that libpq looks up host
 ///   names in the call that connects. Open() blocks. Handlers run on the executor, in a call that
 ///   is refused at once, or in the destructor.

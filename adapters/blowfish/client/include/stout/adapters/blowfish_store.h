@@ -40,9 +40,9 @@ namespace stout {
 /// Options::detect_loss, a server that comes back with other data makes every call kLost. So does a
 /// node whose datalet is not durable and that was started again. A node has one shard.
 ///
-/// Owner: the executor's context must outlive the store. Idle connections wait on it, so that an
-///   io_context has work until the store is gone. Calls without an answer when the store is
-///   destroyed fail: a batch with kUnknown, any other call with kTransient.
+/// Owner: the executor's context must outlive the store, and must run: between calls an io_context
+///   may have no work. Calls without an answer when the store is destroyed fail: a batch with
+///   kUnknown, any other call with kTransient.
 /// Threads: any; all I/O is on the executor, without blocking. Open() blocks. Handlers run on the
 ///   executor, in a call that is refused at once, or in the destructor.
 /// Errors: kTransient while there is no connection, and if the server answers with an error and so
