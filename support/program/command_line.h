@@ -1,7 +1,5 @@
 #pragma once
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <functional>
@@ -13,6 +11,7 @@
 #include <variant>
 
 #include "program/exit_code.h"
+#include "program/tell.h"
 
 namespace stout::program {
 
@@ -56,7 +55,7 @@ ExitCode RunCommand(std::string_view program, Parse parse, Execute execute) {
     const auto* const exit_code = std::get_if<ExitCode>(&parsed);
     return exit_code != nullptr ? *exit_code : execute(std::get<0>(parsed));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}: {}\n", program, error.what());
+    Tell(stderr, "{}: {}\n", program, error.what());
     return kFailed;
   }
 }

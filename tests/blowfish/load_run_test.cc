@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -208,6 +209,27 @@ TEST_CASE("a value of the server's --max-value is loaded, a larger one refused",
   CHECK(ended.out.starts_with("8 records, "));
   CHECK(ended.out.find("; errors: 1; ") != std::string::npos);
   CHECK(ReadBack(server.port(), expected) == expected);
+}
+
+TEST_CASE_METHOD(LoadRunFixture, "a load goes on although its messages cannot be written",
+                 "[load]") {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  REQUIRE(full != nullptr);
+  std::setvbuf(full, nullptr, _IONBF, 0);
+  LoadOptions options = Load({Write("a", "1|ann\nwrong\n2|bob\n")});
+  options.split.key_columns = {2};
+  const TextFile out;
+  SECTION("about a line") {
+    CHECK(RunLoad(options, out.file(), full) == ExitCode::kFailed);
+    CHECK(out.text().find("; errors: 1; ") != std::string::npos);
+    CheckRecords({{"ann", "1|ann"}, {"bob", "2|bob"}});
+  }
+  SECTION("about the server") {
+    options.loader.server.port = static_cast<std::uint16_t>(stout::test::FreePort());
+    options.loader.patience = std::chrono::milliseconds(200);
+    CHECK(RunLoad(options, out.file(), full) == ExitCode::kFailed);
+  }
+  std::fclose(full);
 }
 
 TEST_CASE("a load that gives up tells where to go on", "[load]") {

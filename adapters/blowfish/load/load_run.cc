@@ -26,6 +26,7 @@
 #include "blowfish/load/record_splitter.h"
 #include "program/ending_signals.h"
 #include "program/progress_line.h"
+#include "program/tell.h"
 #include "stout/adapters/no_throw.h"
 
 namespace stout::blowfish {
@@ -95,7 +96,7 @@ class LoadRun {
   void Complain(std::string_view what) { Print(fmt::format("blowfish-load: {}", what)); }
   void Print(std::string_view line) {
     bar_.Show("");
-    fmt::print(err_, "{}\n", line);
+    program::Tell(err_, "{}\n", line);
   }
 
   const LoadOptions& options_;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <exception>
 #include <utility>
 
 #include "blowfish/index/bytes_hash.h"
@@ -94,8 +94,15 @@ Loader::Loader(const asio::any_io_executor& executor, LoaderOptions options, Han
 Loader::~Loader() = default;
 
 void Loader::Start() {
-  for (const auto& lane : lanes_) asio::co_spawn(executor_, Run(*lane), asio::detached);
-  asio::co_spawn(executor_, Watch(), asio::detached);
+  const auto ended = [this](const std::exception_ptr& error) {
+    try {
+      if (error) std::rethrow_exception(error);
+    } catch (const std::exception& why) {
+      GiveUp(why.what());
+    }
+  };
+  for (const auto& lane : lanes_) asio::co_spawn(executor_, Run(*lane), ended);
+  asio::co_spawn(executor_, Watch(), ended);
 }
 
 bool Loader::TryAdd(std::string_view key, std::string_view value, std::uint64_t line) {

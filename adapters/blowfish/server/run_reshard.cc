@@ -13,6 +13,7 @@
 #include "blowfish/server/reshard.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "program/tell.h"
 
 namespace stout::blowfish {
 namespace {
@@ -26,7 +27,8 @@ class Display {
     using Clock = std::chrono::steady_clock;
     if (Clock::now() - last_ >= std::chrono::seconds(1)) {
       last_ = Clock::now();
-      fmt::print(stderr, "blowfish-server reshard: {} of {} keys\n", progress.keys, progress.all);
+      program::Tell(stderr, "blowfish-server reshard: {} of {} keys\n", progress.keys,
+                    progress.all);
     }
     return stopped == 0;
   }
@@ -71,7 +73,7 @@ int RunReshard(int argc, const char* const* argv) {
   } catch (const std::exception& error) {
     why.message = error.what();
   }
-  fmt::print(stderr, "blowfish-server reshard: {}\n", why.message);
+  program::Tell(stderr, "blowfish-server reshard: {}\n", why.message);
   return stopped ? 130 : EXIT_FAILURE;
 }
 

@@ -30,6 +30,7 @@
 #include "program/ending_signals.h"
 #include "program/exit_code.h"
 #include "program/process.h"
+#include "program/tell.h"
 
 namespace stout::blowfish {
 namespace {
@@ -83,7 +84,7 @@ class Ending {
 };
 
 int TellFailed(const Diagnostics& why) {
-  fmt::print(stderr, "blowfish-server: {}\n", why.message);
+  program::Tell(stderr, "blowfish-server: {}\n", why.message);
   return EXIT_FAILURE;
 }
 
@@ -173,7 +174,7 @@ int RunServer(int argc, const char* const* argv) {
   try {
     return Run(std::move(options));
   } catch (const std::exception& error) {
-    fmt::print(stderr, "blowfish-server: {}\n", error.what());
+    program::Tell(stderr, "blowfish-server: {}\n", error.what());
     return EXIT_FAILURE;
   }
 }

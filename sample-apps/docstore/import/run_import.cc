@@ -20,6 +20,7 @@
 #include "program/interrupt.h"
 #include "program/options.h"
 #include "program/progress_line.h"
+#include "program/tell.h"
 #include "stout/adapters/read_file.h"
 #include "stout/adapters/store_url.h"
 
@@ -142,7 +143,7 @@ void PrintSummary(const Totals& totals, const Uploader::Totals& sent, double sec
              totals.too_large, totals.empty, totals.unreadable);
   fmt::print("sections put: {}, sent again: {}, failed: {}\n", sent.done, sent.sent_again,
              sent.failed);
-  if (sent.failed > 0) fmt::print(stderr, "the last failure: {}\n", sent.last_failure);
+  if (sent.failed > 0) program::Tell(stderr, "the last failure: {}\n", sent.last_failure);
 }
 
 // Returns false if the server no longer answers.
@@ -151,7 +152,7 @@ bool AddAll(const Arguments& arguments, Import& import, bool& all_found) {
     std::error_code ec;
     const auto sources = FindFiles(path, ec);
     if (ec) {
-      fmt::print(stderr, "cannot read {}: {}\n", path, ec.message());
+      program::Tell(stderr, "cannot read {}: {}\n", path, ec.message());
       all_found = false;
     }
     for (const Source& source : sources) {
@@ -165,8 +166,8 @@ bool AddAll(const Arguments& arguments, Import& import, bool& all_found) {
 int Run(const Arguments& arguments, const program::Address& endpoint) {
   Uploader uploader(endpoint, arguments.uploader);
   if (const ErrorCode ec = uploader.Connect()) {
-    fmt::print(stderr, "cannot connect to {}: {}; is docstore-server running there?\n",
-               arguments.target, ec.message());
+    program::Tell(stderr, "cannot connect to {}: {}; is docstore-server running there?\n",
+                  arguments.target, ec.message());
     return EXIT_FAILURE;
   }
   const program::Interrupt interrupt;
@@ -179,10 +180,10 @@ int Run(const Arguments& arguments, const program::Address& endpoint) {
   PrintSummary(import.totals(), uploader.totals(), passed.count());
   if (program::Interrupt::flag()) return program::kInterrupted;
   if (!answered)
-    fmt::print(stderr,
-               "gave up: {} gives no answers any more; start docstore-server there and import "
-               "again\n",
-               arguments.target);
+    program::Tell(stderr,
+                  "gave up: {} gives no answers any more; start docstore-server there and import "
+                  "again\n",
+                  arguments.target);
   return answered && all_found && uploader.totals().failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
@@ -207,8 +208,8 @@ int RunImport(int argc, const char* const* argv) {
   if (const auto code = program::ReadServerArguments(app, argc, argv)) return *code;
   const auto endpoint = program::ParseHttpUrl(arguments.target);
   if (!endpoint) {
-    fmt::print(stderr, "--target: '{}' is not a URL like http://127.0.0.1:8080\n",
-               Redacted(arguments.target));
+    program::Tell(stderr, "--target: '{}' is not a URL like http://127.0.0.1:8080\n",
+                  Redacted(arguments.target));
     return EXIT_FAILURE;
   }
   return Run(arguments, *endpoint);

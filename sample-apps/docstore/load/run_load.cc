@@ -18,6 +18,7 @@
 #include "load/runner.h"
 #include "load/verifier.h"
 #include "program/command_line.h"
+#include "program/tell.h"
 
 namespace stout::load {
 namespace {
@@ -93,7 +94,7 @@ ExitCode ExitCodeOf(const RunReport& report, Duration max_p99) {
       IsWithin(report.total.reads, max_p99) && IsWithin(report.total.writes, max_p99);
   if (answered && max_p99 > Duration::zero() && !within) return kTooSlow;
   if (answered || !offered) return kOk;
-  fmt::print(stderr, "docstore-load: no request was answered with success\n");
+  program::Tell(stderr, "docstore-load: no request was answered with success\n");
   return kFailed;
 }
 
@@ -113,7 +114,7 @@ ExitCode Execute(LoadOptions options) {
   Runner runner(options, std::move(verifier));
   const RunReport report = options.verify_only ? runner.VerifyOnly() : Run(runner, options);
   if (!options.verify_only && options.json_file != "-") fmt::print("{}", ToTable(report));
-  if (report.verify) fmt::print(stderr, "{}", ToText(*report.verify));
+  if (report.verify) program::Tell(stderr, "{}", ToText(*report.verify));
   if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(ToJson(report)));
   return ExitCodeOf(report, options.max_p99);
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "load/find_server.h"
+#include "program/tell.h"
 
 namespace stout::load {
 namespace {
@@ -246,7 +247,7 @@ bool Runner::CountersSettled() const {
 
 void Runner::ShowProgress(TimePoint now) {
   if (!measuring_ && others_left_ > 0 && !options_.progress) {
-    fmt::print(stderr, "\r\033[K{} sections to go", others_left_);
+    program::Tell(stderr, "\r\033[K{} sections to go", others_left_);
     progress_shown_ = true;
   }
   if (!measuring_ || now < TimePoint(next_progress_)) return;
@@ -255,17 +256,18 @@ void Runner::ShowProgress(TimePoint now) {
   if (second == nullptr) return;
   if (options_.progress) return PrintProgress(*second);
   const auto p99 = [](const OpStats& op) { return Milliseconds(op.latency.Quantile(0.99) / 1e6); };
-  fmt::print(stderr,
-             "\r\033[K{:>4} s  due {}/s  answered {}/s  p99 read {} ms, write {} ms  waiting {}  "
-             "errors {}",
-             next_progress_.count() - 1, second->reads.offered + second->writes.offered,
-             second->reads.answered + second->writes.answered, p99(second->reads),
-             p99(second->writes), measured_left_, second->reads.Failed() + second->writes.Failed());
+  program::Tell(
+      stderr,
+      "\r\033[K{:>4} s  due {}/s  answered {}/s  p99 read {} ms, write {} ms  waiting {}  "
+      "errors {}",
+      next_progress_.count() - 1, second->reads.offered + second->writes.offered,
+      second->reads.answered + second->writes.answered, p99(second->reads), p99(second->writes),
+      measured_left_, second->reads.Failed() + second->writes.Failed());
   progress_shown_ = true;
 }
 
 void Runner::ClearProgress() const {
-  if (progress_shown_) fmt::print(stderr, "\r\033[K");
+  if (progress_shown_) program::Tell(stderr, "\r\033[K");
 }
 
 void Runner::PrintProgress(const Window& second) {
@@ -273,8 +275,8 @@ void Runner::PrintProgress(const Window& second) {
   if (samples_.size() > 1) {
     server = CountersBetween(samples_, (samples_.end() - 2)->at, samples_.back().at);
   }
-  fmt::print(stderr, "{}\n",
-             ProgressText(next_progress_.count() - 1, second, writes_since_progress_, server));
+  program::Tell(stderr, "{}\n",
+                ProgressText(next_progress_.count() - 1, second, writes_since_progress_, server));
   writes_since_progress_ = {};
 }
 
