@@ -59,7 +59,12 @@ int RunReshard(int argc, const char* const* argv) {
   options.memory.merges =
       merges > 0 ? merges : std::max(1U, std::thread::hardware_concurrency() / 4);
   options.merge_slots = std::make_shared<MergeSlots>(options.memory.merges);
-  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, [](int) { stopped = 1; });
+  // A second signal ends it at once: nothing is lost, because the command can be repeated.
+  const auto stop = [](int signal) {
+    stopped = 1;
+    std::signal(signal, SIG_DFL);
+  };
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, stop);
   Display display;
   Diagnostics why;
   try {
