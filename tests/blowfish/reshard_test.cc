@@ -364,6 +364,11 @@ TEST_CASE("a directory that cannot be renamed is refused before it is copied", "
   const Sharded sharded(1, 1, 10);
   CHECK(reshard(sharded.path() + "/.") == Errc::kBadUrl);
   CHECK(why.message.find("give its path with its name") != std::string::npos);
+  const std::string link = sharded.path() + "-link";
+  fs::create_directory_symlink(sharded.path(), link);
+  CHECK(reshard(link) == Errc::kBadUrl);
+  CHECK(why.message == link + ": is a symbolic link; give the path of the directory itself");
+  fs::remove(link);
 }
 
 }  // namespace

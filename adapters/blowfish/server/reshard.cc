@@ -203,6 +203,13 @@ ErrorCode CheckCanBeRenamed(const std::string& directory, Diagnostics* diagnosti
                 fmt::format("{}: cannot be renamed; give its path with its name", directory),
                 diagnostics);
   }
+  std::error_code failed;
+  if (fs::is_symlink(path, failed)) {
+    return Fail(
+        Errc::kBadUrl,
+        fmt::format("{}: is a symbolic link; give the path of the directory itself", directory),
+        diagnostics);
+  }
   // Linux before 5.8 reports no mount point.
   struct statx status = {};
   const bool known = ::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, 0, &status) == 0;
