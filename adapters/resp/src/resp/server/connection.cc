@@ -58,13 +58,13 @@ ServerConnection::ServerConnection(ClientSocket socket, asio::ssl::context* tls,
       service_(service),
       parser_(service.InputLimits(), service.password.empty()),
       is_client_(service.clients < service.limits.max_clients) {
-  if (is_client_) ++service_.clients;
   session_.id = ++service_.connection_stats.connections;
   session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();
   session_.since = Now();
   batch_ = service_.MakeBatch(session_);
   service_.sessions.emplace(session_.id, &session_);
+  if (is_client_) ++service_.clients;  // last: nothing after it throws
 }
 
 ServerConnection::~ServerConnection() {
