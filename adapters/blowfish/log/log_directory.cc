@@ -109,7 +109,7 @@ class PosixDirectory : public LogDirectory {
  private:
   [[nodiscard]] int OpenAt(const std::string& name, int flags) const {
     return Uninterrupted(
-        [&] { return ::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC, 0666); });
+        [&] { return ::openat(fd_.get(), name.c_str(), flags | O_CLOEXEC, 0600); });
   }
   Result<std::unique_ptr<LogFile>> OpenForWriting(const std::string& name, int flags) {
     UniqueFd file(OpenAt(name, O_WRONLY | flags));
@@ -126,7 +126,7 @@ ErrorCode MakeWithThoseAbove(const std::filesystem::path& path) {
   if (path.empty() || std::filesystem::is_directory(path, error)) return {};
   const std::filesystem::path above = path.parent_path();
   if (const ErrorCode failed = MakeWithThoseAbove(above)) return failed;
-  if (::mkdir(path.c_str(), 0777) < 0 && errno != EEXIST) return SystemError();
+  if (::mkdir(path.c_str(), 0700) < 0 && errno != EEXIST) return SystemError();
   if (!SyncDirectory(above.empty() ? "." : above.string())) return SystemError();
   return {};
 }
