@@ -96,29 +96,29 @@ asio::awaitable<void> Server::Navigate() {
     error_code cancelled;
     co_await tick_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (draining_) co_return;  // A short interval says nothing.
-    const TimePoint now = ShardQueue::Now();
-    const double passed = static_cast<double>((now - before).count());
-    std::uint64_t compressed = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      ShardWorker& shard = *service_.shards[i];
-      const ShardStatus status = shard.status();
-      const Duration read = std::max(shard.read_time().Total(now), read_time[i]);
-      states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
-                   .queue = shard.queue().waiting(),
-                   .answered = shard.queue().answered() - answered[i],
-                   .layers = status.layers,
-                   .bytes = status.layer_bytes,
-                   .next_bytes = status.next_layer_bytes,
-                   .finest_bytes = status.finest_layer_bytes,
-                   .filling = status.filling,
-                   .moving = status.moves != shard.asked_moves()};
-      read_time[i] = read;
-      answered[i] += states[i].answered;
-      compressed += status.compressed_bytes;
-    }
-    before = now;
-    navigator.set_budget(options_.memory_budget - std::min(compressed, options_.memory_budget));
     try {
+      const TimePoint now = ShardQueue::Now();
+      const double passed = static_cast<double>((now - before).count());
+      std::uint64_t compressed = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        ShardWorker& shard = *service_.shards[i];
+        const ShardStatus status = shard.status();
+        const Duration read = std::max(shard.read_time().Total(now), read_time[i]);
+        states[i] = {.reads = static_cast<double>((read - read_time[i]).count()) / passed,
+                     .queue = shard.queue().waiting(),
+                     .answered = shard.queue().answered() - answered[i],
+                     .layers = status.layers,
+                     .bytes = status.layer_bytes,
+                     .next_bytes = status.next_layer_bytes,
+                     .finest_bytes = status.finest_layer_bytes,
+                     .filling = status.filling,
+                     .moving = status.moves != shard.asked_moves()};
+        read_time[i] = read;
+        answered[i] += states[i].answered;
+        compressed += status.compressed_bytes;
+      }
+      before = now;
+      navigator.set_budget(options_.memory_budget - std::min(compressed, options_.memory_budget));
       for (const Navigation& navigation : navigator.Observe(now, states)) Act(navigation);
     } catch (const std::bad_alloc&) {  // Decided again from what is there next time.
     }
