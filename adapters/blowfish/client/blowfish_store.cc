@@ -113,8 +113,9 @@ asio::awaitable<SearchResult> FindKeys(Connection& connection, const resp::Comma
   resp::Outcome outcome = co_await connection.Run(question);
   if (outcome.errc != Errc::kOk) co_return Failed<SearchResult>(outcome.errc);
   Reply& reply = outcome.replies.back();
-  // The question is right, so its answer is larger than the server allows.
-  if (reply.code() == "ERR") co_return SearchResult{Errc::kTooLarge, {}};
+  const bool too_large = reply.text.starts_with("ERR more than") ||
+                         reply.text.starts_with("ERR the replies are larger");
+  if (reply.error() && too_large) co_return SearchResult{Errc::kTooLarge, {}};
   if (reply.error()) co_return Failed<SearchResult>(client::ErrorOf(reply));
   std::optional<SearchResult> found = client::DecodeSearch(std::move(reply));
   if (!found) {
