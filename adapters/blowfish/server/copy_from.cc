@@ -179,8 +179,10 @@ class CopyRun {
   // Returns what is wrong with the round trip.
   [[nodiscard]] ErrorCode Check(const resp::Outcome& outcome, Diagnostics* diagnostics) {
     if (outcome.errc != Errc::kOk) {
-      const std::string why = fmt::format(
-          "the connection was lost: {}; start again when the server is there", outcome.message);
+      const std::string why =
+          fmt::format("the connection was lost: {}; {}", outcome.message,
+                      outcome.late ? "give it more time, such as blowfish://HOST?timeout=60s"
+                                   : "start again when the server is there");
       return Wrong(outcome.errc, why, diagnostics);
     }
     for (const Reply& reply : outcome.replies) {
