@@ -76,7 +76,7 @@ void MemberNodes::Start(std::size_t i, const Options& options) {
                                  "--handover-timeout",
                                  "2s",
                                  "--reply-deadline",
-                                 "2500ms",
+                                 options.reply_deadline,
                                  "--advertise",
                                  address(i)});
   const std::string log = Directory(i) + ".log";

@@ -37,6 +37,7 @@ class MemberNodes {
     std::vector<std::string> datalets = {kOwnDatalet, kOwnDatalet, kOwnDatalet};
     std::string lease_ttl = "2s";
     std::string member_timeout = "1s";
+    std::string reply_deadline = "2500ms";
     int min_in = 1;
     std::optional<std::size_t> replicas = {};  // by default each datalet has each range
   };

@@ -75,6 +75,34 @@ TEST_CASE("nodes that are cut apart write the same keys, and become equal",
   CHECK(nodes.Fault().empty());
 }
 
+TEST_CASE("no write is refused while the mode becomes aa+ec", "[node][members][active]") {
+  MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s", .reply_deadline = "8s"});
+  std::atomic<bool> stop = false;
+  std::atomic<std::size_t> done = 0;
+  std::mutex mutex;
+  std::set<std::string> refusals;
+  std::vector<std::jthread> threads;
+  for (const int port : nodes.ports()) {
+    threads.emplace_back([&, port] {
+      RespClient client(port);
+      for (std::size_t i = 0; !stop; ++i, ++done) {
+        const std::string reply = client.Do({"SET", KeyOf(i % MemberNodes::kRanges), "1"});
+        if (reply == "+OK") continue;
+        const std::lock_guard lock(mutex);
+        refusals.insert(reply);
+      }
+    });
+  }
+  CHECK(nodes.Await([&] { return done > 200; }));
+  CHECK(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const std::size_t changed = done;
+  CHECK(nodes.Await([&] { return done > changed + 200; }));
+  stop = true;
+  threads.clear();
+  CHECK(refusals == std::set<std::string>());
+  CHECK(nodes.Fault().empty());
+}
+
 TEST_CASE("what a node had not sent when it was killed is not lost with its datalet back",
           "[node][members][active][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "3s"});

@@ -12,10 +12,12 @@
 #include "datalets.h"
 #include "known_datalets.h"
 #include "registration.h"
-#include "registry_test_support.h"
+#include "scripted_registry.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/placement.h"
+#include "stout/core/range_actions.h"
+#include "stout/unix_time.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout::test {
@@ -156,67 +158,6 @@ TEST_CASE("a pause of the process itself makes no store silent", "[members]") {
   }));
 }
 
-// A registry by hand.
-class ScriptedRegistry final : public Registry {
- public:
-  void Change(RegistryChange change, ChangeHandler handler) override {
-    const std::lock_guard lock(mutex_);
-    changes_.push_back(std::move(change));
-    handler({}, {.outcome = ChangeOutcome::kDone, .revision = 9});
-  }
-  void Read(ReadHandler handler) override {
-    const std::lock_guard lock(mutex_);
-    reads_.push_back(std::move(handler));
-  }
-  Watch WatchRecords(TableHandler handler) override {
-    const std::lock_guard lock(mutex_);
-    if (reported) handler(*reported);
-    report_ = std::move(handler);
-    return nullptr;
-  }
-  Result<std::unique_ptr<LeaseService>> OpenTable(std::string_view, Diagnostics*) override {
-    return Errc::kBadOptions;
-  }
-
-  // Answers the first read that waits. False: none came.
-  bool AnswerRead(const RegistryTable& table) {
-    ReadHandler handler;
-    const bool came = Eventually([&] {
-      const std::lock_guard lock(mutex_);
-      if (reads_.empty()) return false;
-      handler = std::move(reads_.front());
-      reads_.erase(reads_.begin());
-      return true;
-    });
-    if (came) handler({}, table);
-    return came;
-  }
-  std::vector<RegistryChange> changes() {
-    const std::lock_guard lock(mutex_);
-    return changes_;
-  }
-
-  void Report(const RegistryTable& table) {
-    const std::lock_guard lock(mutex_);
-    report_(table);
-  }
-
-  std::optional<RegistryTable> reported;  // set before the watch
-
- private:
-  std::mutex mutex_;
-  std::vector<ReadHandler> reads_;
-  std::vector<RegistryChange> changes_;
-  TableHandler report_;
-};
-
-class ScriptedLeases final : public LeasesAlone {
- public:
-  Registry* registry() override { return &scripted; }
-
-  ScriptedRegistry scripted;
-};
-
 // A node whose own datalet "a" is the only one.
 struct MemberRangesTest {
   MemberRangesTest() : store(pool.get_executor()) {
@@ -256,6 +197,38 @@ TEST_CASE_METHOD(MemberRangesTest, "an order that came before a newer one makes 
   REQUIRE(leases.scripted.AnswerRead(table));
   CHECK(Eventually([&] { return new_maps == 1; }));
   CHECK(old_maps == 0);
+}
+
+TEST_CASE_METHOD(MemberRangesTest, "a node without versions serves no range that all nodes write",
+                 "[members]") {
+  table.config->value.mode = ReplicationMode::kAaEc;
+  table.datalets["a"].value = {.node = "n:1"};
+  table.sets[3] = {RecordOf({"a"}), 1};
+  table.sets[3].value.shared = 5;
+  table.sets[3].value.swept = 4;
+  table.sets[3].value.merged = UnixTime();
+  RangeRecord::Member& member = table.sets[3].value.members[0];
+  member.incarnation = store.traits().incarnation;
+  WriteBatch filled{.epoch = 4, .scope = ScopeOf("stout-node", 3)};
+  filled.items = {{.key = internal::IdentityKeyOf(filled.scope), .value = member.Identity()}};
+  std::atomic<bool> written = false;
+  store.Write(filled, [&](const WriteResult&) { written = true; });
+  REQUIRE(Eventually([&] { return written.load(); }));
+  leases.scripted.reported = table;
+  leases.scripted.holds_versions = true;
+  Start();
+  CHECK(Eventually([&] { return leases.scripted.HoldsVersions(); }));
+  // Another range is opened in the time in which that one would be.
+  std::atomic<bool> opened = false;
+  source->Make(
+      7, 9, [] {},
+      [&](RangeSource::Range range) { range.open([&](ErrorCode) { opened = true; }); });
+  REQUIRE(leases.scripted.AnswerRead(table));
+  CHECK(Eventually([&] { return opened.load(); }));
+  CHECK(source->Shared(3) == nullptr);
+  REQUIRE(leases.scripted.GrantVersions());
+  CHECK(Eventually([&] { return source->Shared(3) != nullptr; }));
+  CHECK(source->clock().Next().has_value());
 }
 
 TEST_CASE_METHOD(MemberRangesTest, "an id that belongs to another node stands for its store",

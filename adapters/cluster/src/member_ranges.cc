@@ -128,8 +128,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   struct Order {
     RangeId range = 0;
     Epoch epoch = 0;
-    std::shared_ptr<UniqueFunction<void()>>
-        on_given_up;  // shared with the map, which may be refused
+    std::shared_ptr<UniqueFunction<void()>> on_given_up;  // shared with the map that is tried
     RangeHandler handler;
     bool complained = false;
   };
@@ -180,9 +179,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     if (order.epoch < newest_[order.range]) return true;  // lost, and taken again
     Learn(table);
     const std::string key = fmt::format("set/{}", order.range);
-    if (const auto damaged = table.damaged.find(key); damaged != table.damaged.end()) {
+    if (const auto damaged = table.damaged.find(key); damaged != table.damaged.end())
       return Complain(order, damaged->second.value);
-    }
     Recorded<RangeRecord> record;
     if (const auto found = table.sets.find(order.range); found != table.sets.end()) {
       record = found->second;
@@ -274,15 +272,23 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     informed_ = true;
     late_due_ = {};
     UpdateMaps();
+    followed_ = false;
+    FollowShared();
+  }
+
+  // Changes need versions. Until the node has some, requests wait, and none is refused.
+  void FollowShared() {
+    const bool writes = config_.mode == ReplicationMode::kAaEc;
+    if (writes) reservation_->Tick(*records_);
+    if ((writes && !reservation_->valid()) || std::exchange(followed_, true)) return;
     shared_->Follow(records_->sets);
   }
 
   // Takes over what is newer in a table, whether it was read or reported.
   void Learn(const RegistryTable& table) {
     if (table.config && table.config->revision > config_revision_) {
-      if (table.config->value.mode != config_.mode) {
+      if (table.config->value.mode != config_.mode)
         spdlog::info("the deployment is to be in mode {}", NameOf(table.config->value.mode));
-      }
       config_ = table.config->value;
       config_revision_ = table.config->revision;
     }
@@ -293,10 +299,8 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   void Tick() {
     if (stopped_) return;
     const TimePoint now = Now();
-    if (informed_ && session() != 0) {
-      registration_.Tick(*records_, session(), now);
-    }
-    if (config_.mode == ReplicationMode::kAaEc && informed_) reservation_->Tick(*records_);
+    if (informed_ && session() != 0) registration_.Tick(*records_, session(), now);
+    if (informed_) FollowShared();
     if (!late_.empty() && now >= late_due_) {
       late_due_ = now + kReadPause;
       orders_.insert(orders_.end(), std::make_move_iterator(late_.begin()),
@@ -359,6 +363,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<TimePoint> silenced_;  // when a range was last given up because nothing answers
 
   bool informed_ = false;     // records_ were reported
+  bool followed_ = false;     // by shared_
   mutable std::mutex mutex_;  // guards what follows
   std::shared_ptr<const RegistryTable> records_ = std::make_shared<const RegistryTable>();
   std::optional<CutOff::Finding> unreached_;

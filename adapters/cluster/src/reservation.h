@@ -27,6 +27,8 @@ class Reservation : public std::enable_shared_from_this<Reservation> {
       : registry_(registry), random_(seed) {}
 
   [[nodiscard]] const std::shared_ptr<NodeClock>& clock() const { return clock_; }
+  /// Returns true if the node has versions now.
+  [[nodiscard]] bool valid() const { return clock_->Next().has_value(); }
   /// Reserves versions if few are left. Call it from time to time.
   void Tick(const RegistryTable& records);
 
