@@ -222,7 +222,8 @@ ReplicatedMapStats ReplicatedMap::State::Stats() const {
     const Member& member = members_[m];
     stats.members.push_back(
         {.datalet = record().members[m].datalet,
-         .in = state == internal::MemberState::kIn,
+         // The owner of a shared range writes to no member, nor does a map that is not open yet.
+         .in = clock_ ? state == internal::MemberState::kIn : record().members[m].in,
          .filling =
              state == internal::MemberState::kFilling || state == internal::MemberState::kEntering,
          .lazy = state == internal::MemberState::kLazy,

@@ -215,12 +215,12 @@ void NodeMonitor::BeginCollection() {
       const auto cached = service->local_store->CachedByTenant();
       monitor::AddTenants(cached, config_.tenants->Names(), "store", snapshot->tenants);
     }
-    auto ranges = service->main.ranges.Served();
+    auto ranges = service->main.ranges.Serving();
     figures->resize(ranges.size());
     const auto tables =
         service->tables != nullptr ? service->tables->open() : std::vector<Table*>();
     for (const Table* const table : tables) {
-      const auto more = table->ranges.Served();
+      const auto more = table->ranges.Serving();
       ranges.insert(ranges.end(), more.begin(), more.end());
       figures->resize(ranges.size(), {.table = table->name});
     }

@@ -155,7 +155,8 @@ asio::awaitable<std::string> OperationCommands::Status() {
     if (wanted != records->wanted_owners.end()) shown["wanted_owner"] = wanted->second.value.node;
     json::array members;
     const auto set = records->sets.find(range);
-    if (const auto map = own.find(range); map != own.end()) {
+    const bool shared = set != records->sets.end() && set->second.value.shared != 0;
+    if (const auto map = own.find(range); map != own.end() && !shared) {
       for (const MemberStats& stats : map->second) members.push_back(MemberJson(*records, stats));
     } else if (set != records->sets.end()) {
       for (const RangeRecord::Member& member : set->second.value.members) {

@@ -47,6 +47,22 @@ std::optional<Lease> LeasedRanges::LeaseOf(RangeId range) const {
   return range < table->ranges.size() ? table->ranges[range] : std::nullopt;
 }
 
+std::vector<RangeServer::Served> LeasedRanges::Serving() const {
+  auto own = Served();
+  if (members_ == nullptr) return own;
+  std::vector<RangeServer::Served> serving;
+  auto next = own.begin();
+  for (RangeId range = 0; range < partition().ranges; ++range) {
+    auto served = members_->Shared(range);
+    if (next != own.end() && (*next)->range == range) {
+      if (!served) served = *next;
+      ++next;
+    }
+    if (served) serving.push_back(std::move(served));
+  }
+  return serving;
+}
+
 void LeasedRanges::OnFenced(const ServedRange& served) {
   if (served.shared) return;  // its map ends by itself
   server_.GiveUp(served.range, served.epoch, Errc::kFenced);

@@ -37,6 +37,8 @@ class Ranges {
   [[nodiscard]] virtual std::optional<Lease> LeaseOf(RangeId range) const = 0;
   /// Returns the ranges whose maps this node has.
   [[nodiscard]] virtual std::vector<RangeServer::Served> Served() const = 0;
+  /// As Served, but of a range that all nodes serve it returns the map of this node that serves.
+  [[nodiscard]] virtual std::vector<RangeServer::Served> Serving() const { return Served(); }
   /// Call it when a map reports kFenced: another node writes its keys.
   virtual void OnFenced(const ServedRange& served) = 0;
 };
@@ -75,6 +77,7 @@ class LeasedRanges final : public Ranges {
   [[nodiscard]] std::vector<RangeServer::Served> Served() const override {
     return server_.ranges();
   }
+  [[nodiscard]] std::vector<RangeServer::Served> Serving() const override;
   void OnFenced(const ServedRange& served) override;
 
  private:

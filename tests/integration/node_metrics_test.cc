@@ -372,6 +372,12 @@ TEST_CASE("a node with a datalet shows the members of its ranges", "[node][metri
     return history.find("0/left/0") != std::string::npos &&
            history.find(R"("members":[{"stout_node_member_in":1)") != std::string::npos;
   }));
+  REQUIRE(client.Do({"STOUT.MODE", "aa+ec"}) == "+OK");  // then another map than the owner's serves
+  CHECK(Eventually(
+      [&] { return client.Do({"STOUT.STATUS"}).find(R"("mode":"ms)") == std::string::npos; }));
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+  CHECK(shown(R"(stout_keys_marked_total{shard="0",member="left",lane="0"})") == 1);
+  CHECK(shown(R"(stout_node_member_in{range="0",member="left"})") == 1);
 }
 
 TEST_CASE("a node whose metrics address is taken does not start", "[node][metrics]") {

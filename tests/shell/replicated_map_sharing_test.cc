@@ -52,6 +52,7 @@ TEST_CASE("nodes write the same keys while they are cut apart, and the owner mer
   world.RunUntil([&] { return world.registry.record.shared != 0; });
   world.RunUntil([&] { return world.IsSettled(owner); });
   CHECK(world.Put(owner, "k", "owner") == Errc::kClosed);
+  for (const MemberStats& member : owner.Stats().members) CHECK(member.in);
   const auto a = MakeNode(world, 1, {0});
   const auto b = MakeNode(world, 2, {1, 2});
   const auto expired = MakeNode(world, 3, {0}, 1);

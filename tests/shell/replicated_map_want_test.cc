@@ -44,6 +44,17 @@ class SilentStore final : public Store {
   const StoreTraits traits_;
 };
 
+TEST_CASE("a range that is being taken over shows the members that are in", "[replicated]") {
+  ReplicaWorld world(2);
+  for (const auto& store : world.stores) store->Shut();
+  ReplicatedMap& map = world.Make();
+  map.Open([](ErrorCode) {});
+  world.Turn();
+  std::vector<bool> in;
+  for (const MemberStats& member : map.Stats().members) in.push_back(member.in);
+  CHECK(in == std::vector<bool>{true, true, false});
+}
+
 TEST_CASE("a datalet that is wanted joins, and then the one that is not leaves", "[replicated]") {
   ReplicaWorld world;
   world.registry.record.members.resize(2);
