@@ -155,6 +155,7 @@ asio::awaitable<std::optional<std::string>> RangeScan::ReadOn(Request& request, 
     pages[i].command = service_.commands.Find("stout.page");
     pages[i].arguments = words[i];
     pages[i].tenant = request.tenant;
+    pages[i].levels.strong = request.levels.strong;
     ParsePage(pages[i]);
   }
   page_room_.Reset(service_.limits.max_replies);

@@ -356,7 +356,8 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
       level_place = commands.count();
       AddLevels(levels, seen_, commands);
     }
-    places.emplace_back(commands.count(), levels.write ? level_place : 0);
+    const bool levelled = request->reads_only() ? levels.strong : levels.write.has_value();
+    places.emplace_back(commands.count(), levelled ? level_place : 0);
     AddForwarded(*request, commands);
   }
   if (levels.causal) commands.Add({"STOUT.LEVEL"});
@@ -371,9 +372,10 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     if (answered) {
       const auto [place, level] = places[i];
       TakeReply(request, outcome.replies[place], session_.version, room_, group.replies);
-      if (outcome.replies[level].error() && !request.reads_only() && request.error.empty())
+      if (outcome.replies[level].error() && request.error.empty())
         request.error =
-            "UNKNOWN whether it is durable at this level: " + outcome.replies[level].text;
+            (request.reads_only() ? "" : "UNKNOWN whether it is durable at this level: ") +
+            outcome.replies[level].text;
       continue;
     }
     request.displaced = outcome.errc != Errc::kUnknown || request.reads_only();

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -85,6 +86,8 @@ TEST_CASE("no write is refused while the mode becomes aa+ec", "[node][members][a
   std::mutex mutex;
   std::set<std::string> refusals;
   std::vector<std::jthread> threads;
+  const std::shared_ptr<void> stops(nullptr,
+                                    [&](void*) { stop = true; });  // before they are joined
   for (const int port : nodes.ports()) {
     threads.emplace_back([&, port] {
       RespClient client(port);
@@ -103,6 +106,32 @@ TEST_CASE("no write is refused while the mode becomes aa+ec", "[node][members][a
   stop = true;
   threads.clear();
   CHECK(refusals == std::set<std::string>());
+  CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("STOUT.RANGE is refused in aa+ec on connections with strong reads",
+          "[node][members][active]") {
+  MemberNodes nodes;
+  RespClient client(nodes.ports()[0]);
+  CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+  CHECK(client.Do({"STOUT.LEVEL", "READ", "strong"}) == "+OK");
+  CHECK(client.Do({"STOUT.RANGE", "", ""}) == "[$, [$k]]");
+  std::deque<RespClient> writers;
+  for (const int port : nodes.ports()) {
+    CHECK(writers.emplace_back(port).Do({"STOUT.LEVEL", "READ", "strong"}) == "+OK");
+  }
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  std::string answer;
+  const auto passes = [&] { return !answer.starts_with("-TRYAGAIN"); };
+  CHECK(nodes.Await([&] { return answer = client.Do({"STOUT.RANGE", "", ""}), passes(); }));
+  CHECK_THAT(answer, Catch::StartsWith("-ERR in mode aa+ec"));
+  RespClient other(nodes.ports()[0]);
+  CHECK(nodes.Await([&] { return answer = other.Do({"STOUT.RANGE", "", ""}), passes(); }));
+  CHECK(answer == "[$, [$k]]");
+  for (std::size_t i = 0; i < writers.size(); ++i) {  // whichever node has the key
+    CHECK(nodes.Await([&] { return answer = writers[i].Do({"INCR", "n"}), passes(); }));
+    CHECK(answer == fmt::format(":{}", i + 1));
+  }
   CHECK(nodes.Fault().empty());
 }
 
