@@ -1,11 +1,15 @@
 // stout-node while there is no memory for large values.
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "resp/server/command_errors.h"
+#include "stout/adapters/partition.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
 #include "timed_node.h"
@@ -54,6 +58,18 @@ TEST_CASE("a command that there is no memory for is refused, and the node lives"
   CHECK(world.Do({"GET", "small"}) == "$2");
   CHECK(world.store.Stored("small") == "2");
   CHECK((world.store.Stored("large") == large));
+}
+
+TEST_CASE("the memory for the filters of intervals grows with their number", "[node][range]") {
+  std::vector<std::string> bounds;
+  for (int i = 0; i < 1000; ++i) bounds.push_back(fmt::format("a bound with the number {:04}", i));
+  const Partition partition = IntervalPartition(std::move(bounds));
+  std::vector<KeyFilter> filters(partition.ranges);
+  const std::size_t bytes = test::MostBytesOf([&] {
+    for (RangeId range = 0; range < partition.ranges; ++range)
+      filters[range] = partition.KeysOf(range);
+  });
+  CHECK(bytes < partition.ranges * 1000);
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ TEST_CASE("a range of an interval partition has the keys from its bound on", "[p
   for (const auto& each : expected) {
     CAPTURE(each.first);
     CHECK(partition.RangeOf(each.first) == each.second);
+    for (RangeId range = 0; range < partition.ranges; ++range)
+      CHECK(partition.KeysOf(range)(each.first) == (range == each.second));
   }
+  CHECK(SlotPartition(4).KeysOf(3)("foo") == (SlotPartition(4).RangeOf("foo") == 3));
   CHECK_FALSE(SlotPartition(4).intervals());
   CHECK(IntervalPartition({}).RangeOf("any") == 0);
 }

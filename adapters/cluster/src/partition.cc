@@ -70,6 +70,18 @@ RangeId Partition::RangeOf(std::string_view key) const {
   return static_cast<RangeId>(behind - bounds.begin());
 }
 
+KeyFilter Partition::KeysOf(RangeId range) const {
+  if (!intervals()) {
+    return [range, count = ranges, of = range_of](KeyView key) { return of(key, count) == range; };
+  }
+  if (range > bounds.size()) return [](KeyView) { return false; };  // no range of this partition
+  std::string first = range == 0 ? "" : bounds[range - 1];
+  auto end = range < bounds.size() ? std::optional(bounds[range]) : std::nullopt;
+  return [first = std::move(first), end = std::move(end)](KeyView key) {
+    return key >= first && (!end || key < *end);
+  };
+}
+
 Partition HashPartition(RangeId ranges) {
   return {std::string(kHashPartition), ranges,
           [](std::string_view key, RangeId count) { return stout::RangeOf(key, count); }};

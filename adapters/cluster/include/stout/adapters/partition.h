@@ -26,10 +26,9 @@ struct Partition {
 
   [[nodiscard]] bool intervals() const { return range_of == nullptr; }
   [[nodiscard]] RangeId RangeOf(std::string_view key) const;
-  /// Returns a filter, with a copy of this, for the keys of a range.
-  [[nodiscard]] KeyFilter KeysOf(RangeId range) const {
-    return [partition = *this, range](KeyView key) { return partition.RangeOf(key) == range; };
-  }
+  /// Returns a filter for the keys of a range, which is below `ranges`. It does not refer to this,
+  /// and has at most two of the bounds.
+  [[nodiscard]] KeyFilter KeysOf(RangeId range) const;
 };
 
 /// "hash": stout::RangeOf(key, ranges).
