@@ -41,6 +41,9 @@ std::string WhyNot(Errc why) {
 constexpr std::string_view kNoOwner =
     "TRYAGAIN a range has no owner at present: repeat the command, or begin again with cursor 0";
 
+constexpr std::string_view kMoved =
+    "TRYAGAIN a range has moved to another owner meanwhile: repeat the command at all nodes";
+
 bool MayPass(std::string_view error) {
   return error.starts_with("TRYAGAIN") || error.starts_with("ERR not all done");
 }
@@ -74,6 +77,16 @@ asio::awaitable<bool> KeyWalk::Read(Request& request, ScanRequest scan, ScanResu
     return !lease || lease->address != table_->cluster->self;
   });
   co_return request.error.empty();
+}
+
+// A range that moves during a pass may be left out at both nodes.
+std::vector<Epoch> KeyWalk::Owners() const {
+  std::vector<Epoch> owners(router_.redirects() ? table_->ranges.partition().ranges : 0);
+  for (RangeId range = 0; range < owners.size(); ++range) {
+    const auto lease = table_->ranges.LeaseOf(range);
+    if (lease) owners[range] = lease->epoch;
+  }
+  return owners;
 }
 
 // A pass over many keys would hold up the end of the node.
@@ -121,10 +134,12 @@ asio::awaitable<void> KeyWalk::Count(Request& request) {
   ScanRequest scan{.cursor = {}, .limit = kPage, .values = true};
   ScanResult page;
   std::int64_t count = 0;
+  const std::vector<Epoch> owners = Owners();
   do {
     if (!co_await Read(request, scan, page)) co_return;
     count += static_cast<std::int64_t>(page.keys.size());
   } while (Advance(request, scan, page));
+  if (request.error.empty() && Owners() != owners) request.error = kMoved;
   if (!request.error.empty()) co_return;
   if (!router_.redirects()) table_->key_count.Set(count);
   resp::ReplyWriter(replies_, session_.version).Integer(count);
@@ -134,13 +149,14 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
   ScanRequest scan{.cursor = {}, .limit = kPage, .values = false};
   ScanResult page;
   bool removed = false;
+  const std::vector<Epoch> owners = Owners();
   do {
     if (co_await Read(request, scan, page) && !page.keys.empty())
       removed |= co_await Remove(request, page);
   } while (request.error.empty() && Advance(request, scan, page));
-  // The keys of a range that has lost its owner since were left to that.
-  for (RangeId range = 0; router_.redirects() && range < table_->ranges.partition().ranges; ++range)
-    if (request.error.empty() && !table_->ranges.LeaseOf(range)) request.error = kNoOwner;
+  // Keys of a range without an owner may have been left to that.
+  if (request.error.empty() && std::ranges::count(owners, Epoch{0}) > 0) request.error = kNoOwner;
+  if (request.error.empty() && Owners() != owners) request.error = kMoved;
   if (!request.error.empty()) {
     if (removed && request.not_done()) request.error = "ERR not all done: " + request.error;
     co_return;

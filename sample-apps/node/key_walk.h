@@ -9,6 +9,7 @@
 #include "node/request.h"
 #include "node/router.h"
 #include "resp/server/session.h"
+#include "stout/core/types.h"
 #include "stout/store.h"
 
 namespace stout::node {
@@ -46,6 +47,8 @@ class KeyWalk {
   [[nodiscard]] boost::asio::awaitable<void> Scan(Request& request);
   [[nodiscard]] boost::asio::awaitable<void> Count(Request& request);
   [[nodiscard]] boost::asio::awaitable<void> RemoveAll(Request& request);
+  // Returns the epoch of each range's owner, or 0; empty if the client does not know the owners.
+  [[nodiscard]] std::vector<Epoch> Owners() const;
   // Reads a page of live keys. Returns false, with request.error, if the store cannot.
   [[nodiscard]] boost::asio::awaitable<bool> Read(Request& request, ScanRequest scan,
                                                   ScanResult& page);

@@ -1,18 +1,25 @@
 // The promises of stout-node for one batch of commands, over a store that the test answers for.
 
+#include <array>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "node/node_service.h"
+#include "stout/adapters/range_server.h"
+#include "stout/adapters/range_source.h"
+#include "stout/in_process_leases.h"
 #include "stout/write_back_map.h"
 #include "tests/support/catch.h"
 #include "tests/support/plain_options.h"
@@ -222,6 +229,73 @@ TEST_CASE("STOUT.RANGE shows no value that the store refuses while another key i
     world.AnswerRead(std::move(result));
   }
   CHECK(reader.replies == "*2\r\n$0\r\n\r\n*2\r\n$1\r\nk\r\n$3\r\nold\r\n");
+}
+
+// A node among others. The test decides which node has which of two ranges: range 1 has the keys
+// that begin with "1".
+class ScriptedRanges final : public Ranges {
+ public:
+  explicit ScriptedRanges(KeyMap& map) {
+    for (RangeId range = 0; range < 2; ++range) {
+      served_.push_back(std::make_shared<ServedRange>(
+          ServedRange{.range = range,
+                      .epoch = 1,
+                      .map = std::shared_ptr<KeyMap>(std::shared_ptr<void>(), &map),
+                      .owns = [this] { return owns; },
+                      .state = nullptr}));
+    }
+  }
+
+  [[nodiscard]] const Partition& partition() const override { return partition_; }
+  void Run(RangeId range, bool, RangeServer::Operation operation) override {
+    asio::dispatch(
+        served_[range]->map->get_executor(),
+        [this, range, operation = std::move(operation)]() mutable { operation(served_[range]); });
+  }
+  [[nodiscard]] bool IsShared(RangeId range) const override { return range == shared; }
+  [[nodiscard]] std::optional<Lease> LeaseOf(RangeId range) const override { return leases[range]; }
+  [[nodiscard]] std::vector<RangeServer::Served> Served() const override { return served_; }
+  void OnFenced(const ServedRange&) override {}
+
+  bool owns = true;
+  std::optional<RangeId> shared;  // by all nodes
+  std::array<std::optional<Lease>, 2> leases;
+
+ private:
+  const Partition partition_{"scripted", 2, [](std::string_view key, RangeId) -> RangeId {
+                               return key.starts_with('1') ? 1 : 0;
+                             }};
+  std::vector<RangeServer::Served> served_;
+};
+
+struct Deployment : World {
+  InProcessLeases leases{context.get_executor()};
+  SharedStore source{context.get_executor(), store, "scripted", {.engine = Plain()}};
+  RangeServer server{context.get_executor(), source, leases, {}};
+  Cluster cluster{server, "self:1", {context.get_executor(), "", std::chrono::minutes(1), 2}};
+  ScriptedRanges scripted{map};
+  NodeService node{scripted, store, &cluster, ""};
+};
+
+TEST_CASE("a pass over the keys of one node is refused if a range moves meanwhile", "[node]") {
+  const std::string_view command = GENERATE("DBSIZE", "FLUSHALL");
+  const bool moves = GENERATE(false, true);
+  CAPTURE(command, moves);
+  Deployment world;
+  world.store.set_ordered();
+  world.scripted.leases = {Lease{.address = "self:1", .epoch = 1},
+                           Lease{.address = "other:1", .epoch = 2}};
+  Pipeline client(world.node, {{"CLUSTER", "SLOTS"}, {command}});
+  world.Start(client);
+  world.store.TakeScan().handler({.cursor = "next"});
+  world.Turn();
+  if (moves) world.scripted.leases[1] = Lease{.address = "self:1", .epoch = 3};
+  world.store.TakeScan().handler({});
+  world.Turn();
+  REQUIRE(client.done);
+  const std::string done = command == "DBSIZE" ? ":0\r\n" : "+OK\r\n";
+  CHECK_THAT(client.replies,
+             Catch::Contains(moves ? "-TRYAGAIN a range has moved" : "*0\r\n" + done));
 }
 
 TEST_CASE("a node that another node shut out answers no write with OK", "[node]") {
