@@ -155,7 +155,8 @@ void NodeBatch::Transact(Request& request) {
 }
 
 bool NodeBatch::IsShared(const Request& request) const {
-  return table_->ranges.IsShared(table_->ranges.RangeOf(request.key(0)));
+  const Ranges& ranges = table_->ranges;
+  return request.AllKeys([&](KeyView key) { return ranges.IsShared(ranges.RangeOf(key)); });
 }
 
 void NodeBatch::Reset() {

@@ -277,6 +277,21 @@ struct Deployment : World {
   NodeService node{scripted, store, &cluster, ""};
 };
 
+TEST_CASE("a read is relaxed if all nodes serve the ranges of all its keys", "[node]") {
+  Deployment world;
+  world.scripted.shared = 0;
+  Pipeline writer(world.node, {{"SET", "1key", "new"}});
+  Pipeline reader(world.node, {{"MGET", "0key", "1key"}});
+  world.Start(writer);
+  world.Start(reader);
+  while (!world.store.reads.empty()) {
+    const std::size_t keys = world.store.reads.front().batch.keys.size();
+    world.AnswerRead({Errc::kOk, std::vector<StoredState>(keys, {.found = true, .value = "old"})});
+  }
+  world.AnswerWrite();
+  CHECK(reader.replies == "*2\r\n$3\r\nold\r\n$3\r\nnew\r\n");
+}
+
 TEST_CASE("a pass over the keys of one node is refused if a range moves meanwhile", "[node]") {
   const std::string_view command = GENERATE("DBSIZE", "FLUSHALL");
   const bool moves = GENERATE(false, true);
