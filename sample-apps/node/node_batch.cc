@@ -165,7 +165,6 @@ void NodeBatch::Reset() {
   peer_epoch_ = 0;
   tenant_ = 0;
   levels_ = {};
-  router_.writes().clear();
   router_.set_redirects(false);
 }
 
@@ -342,7 +341,9 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
     left = left.subspan(done);
   }
   for (Request& request : requests_) {
-    if (request.command != nullptr && request.command->name == "reset") table_ = &service_.main;
+    const bool resets = request.command != nullptr && request.command->name == "reset";
+    if (resets) table_ = &service_.main;
+    if (resets) router_.writes().clear();
     if (!request.states.empty() && request.error.empty()) Watch(request);
   }
   const std::size_t most = out.size() + service_.limits.max_replies;

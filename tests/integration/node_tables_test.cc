@@ -155,6 +155,7 @@ TEST_CASE("a connection uses one table at a time", "[node][members][tables][not_
   client.Queue({"RESET"});
   CHECK(client.Receive() == "+OK");
   CHECK(client.Receive() == "+RESET");
+  CHECK(client.Do({"WAIT", "1", "0"}) == ":3");  // the write was to ranges of the table
   CHECK(client.Do({"GET", "k"}) == "$default");
 
   // A client that knows the owners is not sent to one, whose connection would use no table.
