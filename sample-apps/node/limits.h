@@ -26,6 +26,8 @@ class ReplyRoom {
     }
     return 0;
   }
+  /// Gives back room that was taken.
+  void Return(std::size_t bytes) { left_ += bytes; }
 
  private:
   std::size_t size_ = 0;

@@ -15,6 +15,7 @@
 #include "node/commands.h"
 #include "node/forward.h"
 #include "node/peers.h"
+#include "node/repetition.h"
 #include "node/run_together.h"
 #include "resp/server/clock.h"
 #include "resp/server/reply_writer.h"
@@ -40,27 +41,6 @@ constexpr std::string_view kCrossSlot =
 constexpr std::string_view kCrossInterval =
     "CROSSSLOT the keys are in several ranges, which are intervals of keys (--partition): send one "
     "command for each range";
-
-// Removes the requests that were carried out. Those that were not, but are followed by one that
-// was, are answered with an error, because a repetition would be out of order.
-void KeepDisplaced(std::vector<Request*>& requests) {
-  const auto is_done = [](const Request* request) { return !request->displaced; };
-  const auto last = std::find_if(requests.rbegin(), requests.rend(), is_done);
-  for (auto at = last; at != requests.rend(); ++at) (*at)->displaced = false;
-  requests.erase(requests.begin(), last.base());
-}
-
-void Reset(Request& request) {
-  request.displaced = request.aborted = false;
-  request.error.clear();
-  request.states.clear();
-  request.found.clear();
-  request.next.reset();
-  for (Request& queued : request.queued) {
-    queued.displaced = false;
-    if (!queued.rejected) queued.error.clear();
-  }
-}
 
 bool IsExec(const Request* request) { return request->command->id == CommandId::kExec; }
 bool Stays(const Request* request) { return IsExec(request) || request->is_part; }
@@ -259,7 +239,6 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
   for (std::uint32_t failures = 1;; ++failures) {
     RefuseStrong(group);
     co_await RunHere(group);
-    KeepDisplaced(group.left);
     if (group.left.empty() || table_->cluster == nullptr) break;
     const auto lease = table_->ranges.LeaseOf(group.range);
     if (group.epoch != 0) {
@@ -296,7 +275,7 @@ void Router::RefuseStrong(Group& group) {
 }
 
 asio::awaitable<void> Router::RunHere(Group& group) {
-  for (Request* const request : group.left) Reset(*request);
+  for (Request* const request : group.left) Reset(*request, room_);
   const bool alone = group.epoch != 0 || std::ranges::any_of(group.left, NeedsOwner);
   Epoch owner = 0;
   co_await Initiate<void()>(
@@ -324,6 +303,8 @@ asio::awaitable<void> Router::RunHere(Group& group) {
   NoteSeen(group, group.execution->seen());
   if (const ServedRange* const served = group.execution->fenced()) table_->ranges.OnFenced(*served);
   group.execution.reset();
+  KeepDisplaced(group.left);
+  if (!group.left.empty()) group.replies.resize(group.left.front()->reply_begin);
 }
 
 void Router::NoteSeen(const Group& group, std::optional<TimePoint> seen) {
@@ -368,7 +349,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
       outcome.errc == Errc::kOk && !answered ? outcome.replies.front().text : outcome.message;
   for (std::size_t i = 0; i < group.left.size(); ++i) {
     Request& request = *group.left[i];
-    Reset(request);
+    Reset(request, room_);
     if (answered) {
       const auto [place, level] = places[i];
       TakeReply(request, outcome.replies[place], session_.version, room_, group.replies);

@@ -292,6 +292,27 @@ TEST_CASE("a read is relaxed if all nodes serve the ranges of all its keys", "[n
   CHECK(reader.replies == "*2\r\n$3\r\nold\r\n$3\r\nnew\r\n");
 }
 
+TEST_CASE("a command that is repeated has all the room for its reply", "[node]") {
+  Deployment world;
+  world.node.limits.max_replies = 100'000;
+  const ReadResult large{Errc::kOk, {{.found = true, .value = std::string(40'000, 'v')}}};
+  Pipeline first(world.node, {{"GET", "a"}});
+  world.Start(first);
+  world.AnswerRead(large);
+  REQUIRE(first.done);
+  Pipeline reader(world.node, {{"MGET", "a", "b"}});
+  world.Start(reader);
+  world.scripted.owns = false;
+  world.AnswerRead(large);
+  world.scripted.owns = true;
+  for (int i = 0; i < 10'000 && !reader.done; ++i) {
+    world.context.restart();
+    world.context.run_for(std::chrono::milliseconds(1));
+  }
+  const std::string value = "$40000\r\n" + std::string(40'000, 'v') + "\r\n";
+  CHECK((reader.replies == "*2\r\n" + value + value));
+}
+
 TEST_CASE("a pass over the keys of one node is refused if a range moves meanwhile", "[node]") {
   const std::string_view command = GENERATE("DBSIZE", "FLUSHALL");
   const bool moves = GENERATE(false, true);
