@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdint>
 #include <stdexcept>
 
 #include "blowfish/index/shard_of.h"
+#include "stout/core/parse_number.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -21,12 +21,9 @@ std::optional<Placement> ParsePlacement(std::string_view text, const Schema& sch
   const std::size_t colon = text.find(':');
   const auto attribute = schema.Find(text.substr(0, colon));
   if (colon == text.npos || !attribute) return std::nullopt;
-  const std::string_view number = text.substr(colon + 1);
-  std::size_t shards = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), shards);
-  const bool whole = error == std::errc() && end == number.data() + number.size();
-  if (!whole || shards == 0 || shards > kMostShards) return std::nullopt;
-  return Placement{.attribute = *attribute, .shards = shards};
+  const auto shards = internal::ParseNumber<std::size_t>(text.substr(colon + 1));
+  if (!shards || *shards == 0 || *shards > kMostShards) return std::nullopt;
+  return Placement{.attribute = *attribute, .shards = *shards};
 }
 
 std::string ServedKey(std::string_view key) { return fmt::format_int(ToNumber(key).value()).str(); }

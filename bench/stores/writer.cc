@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 
 #include "stores/redis_writer.h"
 #include "stout/adapters/store_url.h"
+#include "stout/core/parse_number.h"
 #ifdef STOUT_HAS_POSTGRES
 #include "stores/postgres_writer.h"
 #endif
@@ -32,9 +32,8 @@ std::optional<WriterSpec> ParseWriter(std::string_view text) {
   spec.pipelined = text.starts_with(kPipelined);
   if (!spec.pipelined && !text.starts_with(kPool)) return std::nullopt;
   text.remove_prefix(text.find(':') + 1);
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), spec.connections);
-  const bool number = error == std::errc() && end == text.end();
-  if (!number || spec.connections < 1 || spec.connections > kMostConnections) return std::nullopt;
+  spec.connections = internal::ParseNumber<std::size_t>(text).value_or(0);
+  if (spec.connections < 1 || spec.connections > kMostConnections) return std::nullopt;
   return spec;
 }
 

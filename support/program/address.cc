@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <boost/asio/ip/address.hpp>
-#include <charconv>
-#include <system_error>
+
+#include "stout/core/parse_number.h"
 
 namespace stout::program {
 
@@ -16,14 +16,11 @@ std::string Address::Text() const {
 std::optional<Address> ParseAddress(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  Address address;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, address.port);
-  if (error != std::errc() || stop != end) return std::nullopt;
+  const auto port = internal::ParseNumber<std::uint16_t>(text.substr(colon + 1));
+  if (!port) return std::nullopt;
   std::string_view host = text.substr(0, colon);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  address.host = host;
-  return address;
+  return Address{.host = std::string(host), .port = *port};
 }
 
 std::optional<Address> ParsePeer(std::string_view text) {

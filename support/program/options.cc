@@ -8,27 +8,13 @@
 #include <utility>
 
 #include "stout/adapters/bytes.h"
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::program {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 1024;
-
-// The whole of the text as a number.
-template <typename N>
-std::optional<N> ParseNumber(std::string_view text) {
-  N number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return number;
-}
-
-std::optional<double> ParseNumberIn(double min, double max, std::string_view text) {
-  const auto number = ParseNumber<double>(text);
-  return number && *number >= min && *number <= max ? number : std::nullopt;  // no NaN
-}
 
 // "from 1 to 10", or "of at least 1" if nothing limits it.
 template <typename Show, typename N>
@@ -54,6 +40,11 @@ std::string ReadPassword(const std::string& path, std::string& password) {
 }
 
 }  // namespace
+
+std::optional<double> ParseNumberIn(double min, double max, std::string_view text) {
+  const auto number = internal::ParseNumber<double>(text);
+  return number && *number >= min && *number <= max ? number : std::nullopt;
+}
 
 std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds) {
   const bool plain = text.find_first_not_of("0123456789.eE+-") == text.npos;
@@ -93,7 +84,7 @@ CLI::Option* Options::Counted(const std::string& name, const std::string& help,
   return Read(
       name, help, "COUNT", shown_default,
       [min, max](const std::string& text) {
-        const auto count = ParseNumber<std::uint64_t>(text);
+        const auto count = internal::ParseNumber<std::uint64_t>(text);
         return count && *count >= min && *count <= max ? count : std::nullopt;
       },
       "a whole number " + RangeText([](auto n) { return n; }, min, max, kNoMax), std::move(take));

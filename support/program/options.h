@@ -29,6 +29,9 @@ inline constexpr Duration kMaxLeaseTime = std::chrono::hours(24);
 /// "20ms", "1.5s", as ParseDuration. With `plain_seconds` also "30" and "0.5", which are seconds.
 [[nodiscard]] std::optional<Duration> ParseTime(std::string_view text, bool plain_seconds = false);
 
+/// Returns the number in [min, max] that the whole text is; nullopt otherwise, and for "nan".
+[[nodiscard]] std::optional<double> ParseNumberIn(double min, double max, std::string_view text);
+
 /// Accepts a number in [min, max], for options that take several. Unlike CLI::Range it refuses
 /// "nan".
 [[nodiscard]] CLI::Validator NumberIn(double min, double max);

@@ -3,19 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <sstream>
-#include <system_error>
 
 namespace stout::program {
 namespace {
-
-std::optional<double> ParseNumber(std::string_view text, double least, double most) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool valid = error == std::errc() && end == text.data() + text.size();
-  return valid && number >= least && number <= most ? std::optional(number) : std::nullopt;
-}
 
 bool IsAuto(std::string_view text) {
   return std::ranges::equal(text, std::string_view("auto"),
@@ -82,13 +73,13 @@ std::shared_ptr<Tenants> MakeTenants(const TenantOptions& options, std::string* 
 
 std::optional<AdmissionShare> ParseAdmissionShare(std::string_view text) {
   if (IsAuto(text)) return AdmissionShare();
-  const auto share = ParseNumber(text, 0, 1);
+  const auto share = ParseNumberIn(0, 1, text);
   if (!share) return std::nullopt;
   return AdmissionShare(share);
 }
 
 std::optional<double> ParseTenantWeight(std::string_view text) {
-  return ParseNumber(text, 0.001, 1000);
+  return ParseNumberIn(0.001, 1000, text);
 }
 
 }  // namespace stout::program

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -14,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 #include "tests/network/tcp_proxy.h"
 
@@ -39,12 +39,9 @@ line is answered by one with what it has done up to then.
 )";
 
 std::uint64_t Number(std::string_view word, std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw std::invalid_argument(fmt::format("{} is a number of bytes, not '{}'", word, text));
-  }
-  return number;
+  const auto number = internal::ParseNumber<std::uint64_t>(text);
+  if (number) return *number;
+  throw std::invalid_argument(fmt::format("{} is a number of bytes, not '{}'", word, text));
 }
 
 std::chrono::microseconds Time(std::string_view word, std::string_view text) {

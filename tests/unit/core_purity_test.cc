@@ -20,6 +20,7 @@
 #include "stout/core/lease_table.h"
 #include "stout/core/options.h"
 #include "stout/core/pacer.h"
+#include "stout/core/parse_number.h"
 #include "stout/core/placement.h"
 #include "stout/core/policy.h"
 #include "stout/core/policy/adaptive.h"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <string_view>
 #include <utility>
 
 #include "resp/client/errors.h"
+#include "stout/core/parse_number.h"
 
 namespace stout::blowfish::client {
 namespace {
@@ -23,12 +23,7 @@ std::optional<std::uint64_t> NumberOf(const Reply& reply) {
   if (reply.kind == Kind::kInteger && reply.integer >= 0) {
     return static_cast<std::uint64_t>(reply.integer);
   }
-  if (!IsText(reply)) return std::nullopt;
-  std::uint64_t number = 0;
-  const char* const end = reply.text.data() + reply.text.size();
-  const auto [last, ec] = std::from_chars(reply.text.data(), end, number);
-  if (ec != std::errc() || last != end) return std::nullopt;
-  return number;
+  return IsText(reply) ? internal::ParseNumber<std::uint64_t>(reply.text) : std::nullopt;
 }
 
 // The outcome that a word means, or nullopt.

@@ -4,10 +4,10 @@
 
 #include <bit>
 #include <cassert>
-#include <charconv>
 #include <cstring>
 
 #include "blowfish/index/bytes_hash.h"
+#include "stout/core/parse_number.h"
 
 namespace stout::blowfish {
 namespace {
@@ -51,11 +51,7 @@ std::string NameOf(std::uint64_t sequence, std::string_view extension) {
 std::optional<std::uint64_t> SequenceIn(std::string_view file_name, std::string_view extension) {
   if (file_name.size() != kSequenceDigits + extension.size()) return std::nullopt;
   if (!file_name.ends_with(extension)) return std::nullopt;
-  const char* const end = file_name.data() + kSequenceDigits;
-  std::uint64_t sequence = 0;
-  const auto [parsed, error] = std::from_chars(file_name.data(), end, sequence);
-  if (error != std::errc() || parsed != end) return std::nullopt;
-  return sequence;
+  return internal::ParseNumber<std::uint64_t>(file_name.substr(0, kSequenceDigits));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "shared_scans.h"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -12,6 +11,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "stout/core/parse_number.h"
 
 namespace stout {
 namespace {
@@ -58,15 +59,12 @@ struct Cursor {
   }
   // nullopt: it is not one of ours.
   static std::optional<Cursor> Decode(std::string_view text) {
-    Cursor cursor;
     if (text.starts_with('k')) return Cursor{0, std::string(text)};  // CursorBehind
     const std::size_t colon = text.find(':');
     if (colon == text.npos) return std::nullopt;
-    const char* const end = text.data() + colon;
-    const auto [read, error] = std::from_chars(text.data(), end, cursor.pass);
-    if (error != std::errc() || read != end) return std::nullopt;
-    cursor.position = text.substr(colon + 1);
-    return cursor;
+    const auto pass = internal::ParseNumber<PassId>(text.substr(0, colon));
+    if (!pass) return std::nullopt;
+    return Cursor{*pass, std::string(text.substr(colon + 1))};
   }
 };
 

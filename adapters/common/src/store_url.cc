@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "stout/adapters/bytes.h"
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout {
@@ -70,14 +70,6 @@ std::optional<std::string> ParseOptions(std::string_view query, StoreUrl* url) {
     url->options.emplace_back(*name, *decoded);
   }
   return std::nullopt;
-}
-
-template <typename Number>
-std::optional<Number> ParseNumber(std::string_view text) {
-  Number number{};
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 }  // namespace
@@ -168,7 +160,7 @@ void UrlOptionReader::Count(std::string_view name, std::size_t& value, std::size
                             std::size_t max) {
   const std::string* text = Find(name);
   if (text == nullptr) return;
-  const auto parsed = ParseNumber<std::size_t>(*text);
+  const auto parsed = internal::ParseNumber<std::size_t>(*text);
   if (parsed && *parsed >= min && *parsed <= max) {
     value = *parsed;
   } else {
@@ -192,7 +184,7 @@ void UrlOptionReader::Bytes(std::string_view name, std::size_t& value, std::size
 void UrlOptionReader::Number(std::string_view name, double& value, double min, double max) {
   const std::string* text = Find(name);
   if (text == nullptr) return;
-  const auto parsed = ParseNumber<double>(*text);
+  const auto parsed = internal::ParseNumber<double>(*text);
   if (parsed && *parsed >= min && *parsed <= max) {
     value = *parsed;
   } else {

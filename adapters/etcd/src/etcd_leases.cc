@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "engine.h"
 #include "requests.h"
+#include "stout/core/parse_number.h"
 #include "stout/unix_time.h"
 
 namespace stout {
@@ -121,10 +121,7 @@ bool IsEndpoint(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const std::string_view host = etcd::HostOf(text);
   if (colon == text.npos || host.empty() || host.find_first_of("[]") != host.npos) return false;
-  const std::string_view digits = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  return error == std::errc() && end == digits.data() + digits.size() && port != 0;
+  return internal::ParseNumber<std::uint16_t>(text.substr(colon + 1)).value_or(0) != 0;
 }
 
 // Returns the endpoint in quotes, or its number if its text may be a part of a password. The name

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/strand.hpp>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "options.h"
 #include "scan.h"
 #include "setup.h"
+#include "stout/core/parse_number.h"
 
 namespace stout {
 namespace {
@@ -26,9 +26,9 @@ using redis::Server;
 // "/3" or nothing.
 bool ReadDatabase(std::string_view path, std::size_t* database) {
   if (path.empty() || path == "/") return true;
-  const char* const end = path.data() + path.size();
-  const auto [last, ec] = std::from_chars(path.data() + 1, end, *database);
-  return ec == std::errc() && last == end;
+  const auto number = internal::ParseNumber<std::size_t>(path.substr(1));
+  if (number) *database = *number;
+  return number.has_value();
 }
 
 // Runs `work(engine, connection)` and answers with its result, or with `otherwise` if there is no

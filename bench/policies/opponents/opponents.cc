@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <string>
 
 #include "policies/opponents/datadog.h"
@@ -10,6 +9,7 @@
 #include "policies/opponents/gradient2.h"
 #include "policies/opponents/kafka.h"
 #include "policies/opponents/vegas.h"
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::bench {
@@ -20,12 +20,8 @@ constexpr std::string_view kSyntax = "fdb[:FRACTION] | datadog | kafka | vegas |
 constexpr std::string_view kFdbPrefix = "fdb:";
 
 std::optional<Policy> MakeFdb(std::string_view fraction_text, std::string* error) {
-  double fraction = 0;
-  const char* const end = fraction_text.data() + fraction_text.size();
-  const auto [stop, trouble] = std::from_chars(fraction_text.data(), end, fraction);
-  if (trouble == std::errc() && stop == end && fraction > 0 && fraction <= 100) {
-    return Fdb{.fraction = fraction};
-  }
+  const auto fraction = internal::ParseNumber<double>(fraction_text);
+  if (fraction && *fraction > 0 && *fraction <= 100) return Fdb{.fraction = *fraction};
   if (error != nullptr) {
     *error = fmt::format("policy fdb takes a share of the latency above 0, not '{}': use fdb:0.1",
                          fraction_text);

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/adaptive.h"
 #include "stout/core/policy/basic.h"
 #include "stout/core/policy/stout.h"
@@ -52,12 +52,8 @@ std::optional<Policy> MakeGap(std::optional<std::string_view> arguments, std::st
 std::optional<Policy> MakeNatural(std::optional<std::string_view> arguments, std::string& error) {
   constexpr std::size_t kMaxWindow = 1'000'000;
   if (!arguments) return Natural{};
-  std::size_t window = 0;
-  const char* const end = arguments->data() + arguments->size();
-  const auto [stop, trouble] = std::from_chars(arguments->data(), end, window);
-  if (trouble == std::errc() && stop == end && window >= 1 && window <= kMaxWindow) {
-    return Natural{window};
-  }
+  const auto window = internal::ParseNumber<std::size_t>(*arguments);
+  if (window && *window >= 1 && *window <= kMaxWindow) return Natural{*window};
   error =
       fmt::format("takes a window from 1 to {}, not '{}': use natural:4", kMaxWindow, *arguments);
   return std::nullopt;

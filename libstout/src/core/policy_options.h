@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 #include "stout/core/types.h"
 
@@ -64,11 +64,9 @@ class PolicyOption {
  private:
   template <typename T>
   static bool ReadNumber(std::string_view text, T least, T most, T& into) {
-    T value{};
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || !(value >= least && value <= most)) return false;
-    into = value;
+    const auto value = ParseNumber<T>(text);
+    if (!value || !(*value >= least && *value <= most)) return false;
+    into = *value;
     return true;
   }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "stout/core/hybrid_clock.h"
+#include "stout/core/parse_number.h"
 
 namespace stout::inline v1 {
 namespace {
@@ -232,10 +232,8 @@ namespace stout::internal {
 namespace {
 
 std::optional<RangeId> RangeIn(std::string_view digits) {
-  RangeId range = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), range);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size();
-  return whole && range < kMaxRanges ? std::optional(range) : std::nullopt;
+  const auto range = ParseNumber<RangeId>(digits);
+  return range && *range < kMaxRanges ? range : std::nullopt;
 }
 
 std::string NameIn(std::string_view key, std::string_view prefix) {

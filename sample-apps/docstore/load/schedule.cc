@@ -1,9 +1,9 @@
 #include "load/schedule.h"
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "stout/core/parse_number.h"
 #include "stout/core/policy/basic.h"
 
 namespace stout::load {
@@ -13,12 +13,9 @@ std::optional<Step> ParseStep(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const std::optional<Duration> start = ParseDuration(text.substr(0, colon));
-  const std::string_view rate_text = text.substr(colon + 1);
-  double rate = 0;
-  const auto [end, error] = std::from_chars(rate_text.begin(), rate_text.end(), rate);
-  if (!start || error != std::errc() || end != rate_text.end()) return std::nullopt;
-  if (!(rate >= 0 && std::isfinite(rate))) return std::nullopt;
-  return Step{*start, rate};
+  const auto rate = internal::ParseNumber<double>(text.substr(colon + 1));
+  if (!start || !rate || !(*rate >= 0 && std::isfinite(*rate))) return std::nullopt;
+  return Step{*start, *rate};
 }
 
 }  // namespace

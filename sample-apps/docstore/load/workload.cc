@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <iterator>
+
+#include "stout/core/parse_number.h"
 
 namespace stout::load {
 
@@ -21,11 +22,9 @@ std::optional<Distribution> ParseDistribution(std::string_view text) {
   constexpr std::string_view kZipf = "zipf:";
   if (!text.starts_with(kZipf)) return std::nullopt;
   text.remove_prefix(kZipf.size());
-  Distribution result;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), result.theta);
-  if (error != std::errc() || end != text.end()) return std::nullopt;
-  if (!(result.theta > 0 && result.theta <= 10)) return std::nullopt;
-  return result;
+  const auto theta = internal::ParseNumber<double>(text);
+  if (!theta || !(*theta > 0 && *theta <= 10)) return std::nullopt;
+  return Distribution{*theta};
 }
 
 Workload::Workload(const Corpus& corpus, Distribution distribution, double read_fraction,

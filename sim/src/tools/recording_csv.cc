@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +15,7 @@
 
 #include "csv_reader.h"
 #include "stout/core/lease_table.h"
+#include "stout/core/parse_number.h"
 #include "unpack/unpacker.h"
 
 namespace stout::sim {
@@ -76,15 +75,6 @@ class Bytes {
   std::string unpacked_;
 };
 
-/// The whole text as a number, otherwise nullopt.
-template <typename N>
-std::optional<N> Number(std::string_view text) {
-  N number{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
-}
-
 std::string InQuotes(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   return fmt::format("\"{}{}\"", text.substr(0, kLongest), text.size() > kLongest ? "..." : "");
@@ -112,7 +102,7 @@ RecordedChange ReadChange(const CsvReader& csv, Duration before) {
     Refuse(csv,
            fmt::format("the number of fields is {}; it must be 3: time,key,bytes", fields.size()));
   }
-  const auto seconds = Number<double>(fields[0]);
+  const auto seconds = stout::internal::ParseNumber<double>(fields[0]);
   if (!seconds || !(*seconds >= 0 && *seconds <= kMaxSeconds)) {
     Refuse(csv, fmt::format("the time is {}; it must be a number of seconds since the start of the "
                             "recording, from 0 to {:.0f}",
@@ -124,7 +114,7 @@ RecordedChange ReadChange(const CsvReader& csv, Duration before) {
                             "time",
                             fields[0]));
   }
-  if (!Number<std::uint64_t>(fields[2])) {
+  if (!stout::internal::ParseNumber<std::uint64_t>(fields[2])) {
     Refuse(csv, fmt::format("the bytes are {}; they must be a whole number", InQuotes(fields[2])));
   }
   return {.at = at, .key = stout::internal::NameHash(fields[1])};

@@ -1,9 +1,10 @@
 #include "cluster/slot_set.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <map>
+
+#include "stout/core/parse_number.h"
 
 namespace stout::redis {
 namespace {
@@ -16,11 +17,8 @@ std::string_view TakeUntil(char separator, std::string_view* text) {
 }
 
 std::optional<std::size_t> ParseSlot(std::string_view text) {
-  std::size_t slot = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, ec] = std::from_chars(text.data(), end, slot);
-  if (ec != std::errc() || last != end || slot >= kSlots) return std::nullopt;
-  return slot;
+  const auto slot = internal::ParseNumber<std::size_t>(text);
+  return slot && *slot < kSlots ? slot : std::nullopt;
 }
 
 // FLAG,FLAG...

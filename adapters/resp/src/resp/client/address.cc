@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstddef>
 #include <utility>
 
 #include "stout/adapters/store_url.h"
+#include "stout/core/parse_number.h"
 
 namespace stout::resp {
 namespace {
@@ -18,15 +18,15 @@ std::optional<Address> ReadAddress(std::string_view text, std::uint16_t default_
   const std::size_t end = bracketed ? text.find(']') : text.find(':');
   if (bracketed && end == text.npos) return std::nullopt;
   const std::string_view host = bracketed ? text.substr(1, end - 1) : text.substr(0, end);
-  std::string_view port = end == text.npos ? "" : text.substr(bracketed ? end + 1 : end);
+  const std::string_view port = end == text.npos ? "" : text.substr(bracketed ? end + 1 : end);
   const std::optional<std::string> decoded = PercentDecode(host);
   if (!decoded || decoded->empty()) return std::nullopt;
   address.host = *decoded;
   if (!port.empty()) {
     if (!port.starts_with(':')) return std::nullopt;
-    port.remove_prefix(1);
-    const auto [last, ec] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-    if (ec != std::errc() || last != port.data() + port.size()) return std::nullopt;
+    const auto number = internal::ParseNumber<std::uint16_t>(port.substr(1));
+    if (!number) return std::nullopt;
+    address.port = *number;
   }
   return address;
 }
