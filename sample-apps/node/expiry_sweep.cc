@@ -17,8 +17,8 @@
 
 #include "node/value_format.h"
 #include "stout/completion.h"
+#include "stout/join.h"
 #include "stout/key_map.h"
-#include "stout/sharded.h"
 
 namespace stout::node {
 namespace {
@@ -43,7 +43,7 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
   const auto served = ranges.Served();
   const auto [failed] = co_await Initiate<void(ErrorCode)>(
       [&served](UniqueFunction<void(ErrorCode)> done) {
-        const auto join = stout::internal::Join::Of(served.size() + 1, std::move(done));
+        const auto join = stout::internal::Join::Of(served.size(), std::move(done));
         for (const RangeServer::Served& range : served) {
           asio::post(range->map->get_executor(), [range, join] {
             range->map->Flush([join](ErrorCode ec) {
@@ -52,7 +52,6 @@ asio::awaitable<bool> Flush(const Ranges& ranges) {
             });
           });
         }
-        join->Finish({});
       },
       asio::as_tuple(asio::use_awaitable));
   co_return !failed;

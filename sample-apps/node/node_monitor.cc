@@ -13,7 +13,7 @@
 #include "monitor/pages.h"
 #include "node/tables.h"
 #include "resp/server/process_usage.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::node {
 namespace {
@@ -225,7 +225,7 @@ void NodeMonitor::BeginCollection() {
       figures->resize(ranges.size(), {.table = table->name});
     }
     const auto join = stout::internal::Join::Of(
-        ranges.size() + 1, [this, end](ErrorCode) { asio::post(context_, end); });
+        ranges.size(), [this, end](ErrorCode) { asio::post(context_, end); });
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const auto strand = ranges[i]->map->get_executor();
       asio::post(strand, [figures, join, i, range = ranges[i]] {
@@ -239,7 +239,6 @@ void NodeMonitor::BeginCollection() {
         join->Finish({});
       });
     }
-    join->Finish({});
   });
 }
 

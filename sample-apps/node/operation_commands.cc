@@ -25,7 +25,7 @@
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/store_url.h"
 #include "stout/completion.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::node {
 namespace {
@@ -48,7 +48,7 @@ asio::awaitable<std::map<RangeId, std::vector<MemberStats>>> OwnMembers(const Ra
   std::vector<std::vector<MemberStats>> members(served.size());
   (void)co_await Initiate<void(ErrorCode)>(
       [&](UniqueFunction<void(ErrorCode)> done) {
-        const auto join = stout::internal::Join::Of(served.size() + 1, std::move(done));
+        const auto join = stout::internal::Join::Of(served.size(), std::move(done));
         for (std::size_t i = 0; i < served.size(); ++i) {
           const auto strand = served[i]->map->get_executor();
           asio::post(strand, [&, i, join] {
@@ -56,7 +56,6 @@ asio::awaitable<std::map<RangeId, std::vector<MemberStats>>> OwnMembers(const Ra
             join->Finish({});
           });
         }
-        join->Finish({});
       },
       asio::as_tuple(asio::use_awaitable));
   std::map<RangeId, std::vector<MemberStats>> result;

@@ -38,7 +38,8 @@
 #include "stout/adapters/open_lease_service.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
-#include "stout/sharded.h"
+#include "stout/interposer.h"
+#include "stout/join.h"
 
 namespace stout::node {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "stout/completion.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::node {
 

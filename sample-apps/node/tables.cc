@@ -17,7 +17,7 @@
 #include "node/member_scan.h"
 #include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/key_prefix_store.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::node {
 namespace {
@@ -218,25 +218,17 @@ void Tables::Bury() {
   }
 }
 
-void Tables::Leave(Keyspace::Done done) {
-  asio::post(shared_.clients, [this, done = std::move(done)]() mutable {
-    leaving_ = true;
-    watch_ = {};
-    const auto join = stout::internal::Join::Of(tables_.size() + 1, std::move(done));
-    for (const auto& each : tables_)
-      each.second->keyspace->Leave([join](ErrorCode ec) { join->Finish(ec); });
-    join->Finish({});
-  });
-}
+void Tables::Leave(Keyspace::Done done) { End(&Keyspace::Leave, std::move(done)); }
 
-void Tables::Close(Keyspace::Done done) {
-  asio::post(shared_.clients, [this, done = std::move(done)]() mutable {
+void Tables::Close(Keyspace::Done done) { End(&Keyspace::Close, std::move(done)); }
+
+void Tables::End(void (Keyspace::*end)(Keyspace::Done), Keyspace::Done done) {
+  asio::post(shared_.clients, [this, end, done = std::move(done)]() mutable {
     leaving_ = true;
     watch_ = {};
-    const auto join = stout::internal::Join::Of(tables_.size() + 1, std::move(done));
+    const auto join = stout::internal::Join::Of(tables_.size(), std::move(done));
     for (const auto& each : tables_)
-      each.second->keyspace->Close([join](ErrorCode ec) { join->Finish(ec); });
-    join->Finish({});
+      ((*each.second->keyspace).*end)([join](ErrorCode ec) { join->Finish(ec); });
   });
 }
 

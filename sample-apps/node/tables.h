@@ -92,6 +92,8 @@ class Tables {
   void OpenLeases(const std::string& name, const std::string& id, const ClusterConfig& config);
   void Open(Found found);
   void Drop(std::unique_ptr<Opened> table);
+  // Opens no table any more, and calls `end` of those that are open.
+  void End(void (Keyspace::*end)(Keyspace::Done), Keyspace::Done done);
   // Removes the records of former tables that no node has open.
   void Bury();
 

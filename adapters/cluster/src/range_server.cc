@@ -9,7 +9,7 @@
 
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout {
 namespace {
@@ -384,7 +384,6 @@ void RangeServer::Close(Done done) {
     slots = std::exchange(slots_, std::vector<Slot>(slots_.size()));
   }
   std::erase_if(slots, [](const Slot& slot) { return !slot.served; });
-  if (slots.empty()) return done({});
   const auto join = internal::Join::Of(slots.size(), std::move(done));
   for (Slot& slot : slots) {
     OnStrand(std::move(slot.served), [join](KeyMap& map) {

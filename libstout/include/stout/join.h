@@ -10,13 +10,16 @@
 
 namespace stout::internal {
 
-/// Completes after `parts` calls of Finish, with the first error if there is one. Thread-safe.
+/// Calls `done` after `parts` calls of Finish, with the first error if there is one. With no parts,
+/// Of calls it at once. Threads: Finish may be called from any thread.
 class Join {
  public:
   using Done = UniqueFunction<void(ErrorCode)>;
 
   static std::shared_ptr<Join> Of(std::size_t parts, Done done) {
-    return std::make_shared<Join>(parts, std::move(done));
+    auto join = std::make_shared<Join>(parts, std::move(done));
+    if (parts == 0) join->done_({});
+    return join;
   }
   Join(std::size_t parts, Done done) : left_(parts), done_(std::move(done)) {}
 

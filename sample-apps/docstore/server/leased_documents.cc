@@ -13,7 +13,7 @@
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/partition.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::docstore {
 namespace {
@@ -142,7 +142,6 @@ http::Response LeasedDocuments::NotServed(RangeId range, const DocumentRequest& 
 
 void LeasedDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) {
   std::vector<RangeServer::Served> ranges = server_.ranges();
-  if (ranges.empty()) return done({});
   auto snapshots = std::make_shared<std::vector<std::vector<ShardSnapshot>>>(ranges.size());
   const auto join =
       internal::Join::Of(ranges.size(), [snapshots, done = std::move(done)](ErrorCode) mutable {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/store_documents.h"
-#include "stout/sharded.h"
+#include "stout/join.h"
 
 namespace stout::docstore {
 namespace {
