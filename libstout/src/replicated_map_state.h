@@ -222,7 +222,6 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Pump();
   void Observe();
   bool Turn();
-  void TakeReplies();
   void TakeReads(internal::reads::Effects effects);
   void Fetch(const internal::reads::Fetch& fetch);
   void Hasten(Reading& reading, const FetchOptions& options);

@@ -68,10 +68,8 @@ TEST_CASE("replies that only RESP3 has become older ones in RESP2", "[reply]") {
 TEST_CASE("a client changes the version for what follows", "[reply]") {
   std::string out;
   ReplyWriter reply(out);
-  CHECK(reply.version() == Resp::k2);
   reply.Null();
   reply.set_version(Resp::k3);
-  CHECK(reply.version() == Resp::k3);
   reply.Null();
   CHECK(out == "$-1\r\n_\r\n");
 }

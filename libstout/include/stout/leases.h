@@ -5,9 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "stout/completion.h"
 #include "stout/core/lease_table.h"
 #include "stout/error.h"
 #include "stout/lease_service.h"
@@ -85,11 +83,6 @@ class LeaseManager {
   /// Hands over every range, then leaves; this is final. `done` runs on the strand when this server
   /// is no longer a member. It also runs if the service cannot be reached: the lease then expires.
   void Leave(UniqueFunction<void()> done);
-  template <typename Token>
-  auto AsyncLeave(Token&& token) {
-    return Initiate<void()>([this](UniqueFunction<void()> done) { Leave(std::move(done)); },
-                            get_executor(), std::forward<Token>(token));
-  }
 
   /// Leaves at once, so that other servers take the ranges, and joins again only after Resume.
   /// on_lost runs for each range that was held. Call it when this server cannot serve, for example

@@ -67,14 +67,7 @@ void Lane::Form(TimePoint now, StateSource& source) {
 // an earlier batch, to be used again.
 bool Lane::Append(WriteBatch& batch, Attempt& attempt, Slot slot, StateSource& source,
                   TimePoint now) {
-  if (batch.items.size() == attempt.items.size()) {
-    if (spare_items_.empty()) {
-      batch.items.emplace_back();
-    } else {
-      batch.items.push_back(std::move(spare_items_.back()));
-      spare_items_.pop_back();
-    }
-  }
+  if (batch.items.size() == attempt.items.size()) batch.items.push_back(TakeSpare(spare_items_));
   WriteItem& item = batch.items[attempt.items.size()];
   DirtyKey& entry = dirty_[slot];
   item.value.clear();

@@ -46,8 +46,8 @@ class ReceiveBuffer {
 
   std::unique_ptr<char[]> bytes_;
   std::size_t capacity_ = 0;
-  std::size_t begin_ = 0;  // end of the unread bytes
-  std::size_t end_ = 0;
+  std::size_t begin_ = 0;  // of the unread bytes
+  std::size_t end_ = 0;    // of the unread bytes
   std::size_t kept_;
 };
 

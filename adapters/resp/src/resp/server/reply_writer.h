@@ -24,7 +24,6 @@ class ReplyWriter {
  public:
   explicit ReplyWriter(std::string& out, Resp version = Resp::k2) : out_(out), version_(version) {}
 
-  [[nodiscard]] Resp version() const { return version_; }
   void set_version(Resp version) { version_ = version; }
 
   void Ok() { out_ += "+OK\r\n"; }
