@@ -72,6 +72,9 @@ struct StoreDocuments::Opening {
   Done done;
   boost::asio::steady_timer pause;
   std::uint32_t failures = 0;
+  // Servers that start together pause differently.
+  SplitMix64 random{
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())};
 };
 
 void StoreDocuments::Open(const std::string&, Done done) {
@@ -83,8 +86,7 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
     const bool for_now = ec == Errc::kTransient || ec == Errc::kUnknown;
     if (for_now && opening->failures < kMaxFailures) {
       spdlog::warn("the store does not open scope '{}': {}; retrying", scope_, ec.message());
-      SplitMix64 random(opening->failures);
-      opening->pause.expires_after(kOpeningPause.Pause(++opening->failures, random));
+      opening->pause.expires_after(kOpeningPause.Pause(++opening->failures, opening->random));
       boost::asio::steady_timer& pause = opening->pause;
       return pause.async_wait([this, opening = std::move(opening)](ErrorCode cut) mutable {
         cut ? opening->done(Errc::kClosed) : OpenScope(std::move(opening));
