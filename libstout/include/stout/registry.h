@@ -14,7 +14,7 @@ namespace stout::inline v1 {
 
 /// The configuration, datalets, sets and wanted owners of a deployment, stored with its leases. A
 /// set changes only under the epoch of its range, so a former owner cannot change it. Changes of
-/// owners and of sets have one total order. Source: CLUSTER.md, section 3, "In etcd".
+/// owners and of sets have one total order. Design: docs/decisions/0025.
 ///
 ///     Registry& registry = *service->registry();
 ///     registry.AsyncChange(ChangeSet(7, epoch, record, found), [&](ErrorCode ec, ChangeAnswer a) {

@@ -37,7 +37,7 @@ struct KeyRef {
 /// jumps back, the engine therefore waits until the clock has caught up.
 /// Owner: the driver.   Threads: none of its own; callers serialise.
 /// Errors: only std::bad_alloc. Requires valid options (see Validate) and lanes in range.
-/// Paper: Stout (ATC'10); DESIGN "The core is a state machine".
+/// Paper: Stout (ATC'10). Design: docs/decisions/0001.
 class Engine {
  public:
   Engine(const EngineOptions& options, LaneId lanes, Epoch epoch);

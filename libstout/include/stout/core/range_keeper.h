@@ -76,7 +76,7 @@ struct RangeKeeperOptions {
 ///     }
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
-/// Paper: BespoKV (TPDS'20); CLUSTER 4 and 7.
+/// Paper: BespoKV (TPDS'20). Design: docs/decisions/0023 and, for a shared range, 0037.
 class RangeKeeper {
  public:
   /// `record`: of the range, as the coordinator has it; at least one member is in. `set` outlives

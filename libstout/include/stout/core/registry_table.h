@@ -16,14 +16,15 @@
 namespace stout::inline v1 {
 
 // The records of a replicated store, stored with its leases: configuration, datalets, sets, wanted
-// owners (CLUSTER.md, section 3). stout/registry.h has the calls. All types are values without
+// owners (docs/decisions/0025). stout/registry.h has the calls. All types are values without
 // threads. Times are Unix times in whole microseconds.
 
 /// Version of a record. It grows with each change of the record. Zero means "no record".
 using Revision = std::uint64_t;
 
-/// The condition for the answer to a write, and the members that a strong read asks (CLUSTER.md,
-/// section 5). "aa+sc" is another name of "ms+sc". In kAaEc all nodes write every key.
+/// The condition for the answer to a write, and the members that a strong read asks: see
+/// docs/CLUSTER.md, "Modes". "aa+sc" is another name of "ms+sc". In kAaEc all nodes write every
+/// key.
 enum class ReplicationMode { kMsSc, kMsEc, kAaEc };
 /// Returns the mode that is in force.
 [[nodiscard]] ReplicationMode ModeOf(const RangeRecord& record);

@@ -30,7 +30,7 @@ namespace stout::internal {
 /// 2. No answer of a member counts that came back without what it had.
 ///
 /// Owner: a session.   Threads: none of its own.   Errors: cannot fail.
-/// Paper: BespoKV (TPDS'20), per-request consistency; CLUSTER 5.5.
+/// Paper: BespoKV (TPDS'20), per-request consistency. Design: docs/decisions/0036.
 class RelaxedReads {
  public:
   /// Returns the length of the queue at a datalet; nullopt if it cannot be called now.
@@ -70,7 +70,7 @@ class RelaxedReads {
 /// The clocks of the ranges' owners and of the session's node are taken to agree.
 ///
 /// Owner: a session.   Threads: none of its own.   Errors: cannot fail.
-/// Paper: BespoKV (TPDS'20), per-request consistency; CLUSTER 5.5.
+/// Paper: BespoKV (TPDS'20), per-request consistency. Design: docs/decisions/0042.
 class CausalToken {
  public:
   [[nodiscard]] TimePoint seen() const { return seen_; }

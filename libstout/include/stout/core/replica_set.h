@@ -70,7 +70,7 @@ struct Need {
 ///    and these answers do not count the member.
 ///
 /// Owner: the driver of a range.   Threads: none of its own.   Errors: cannot fail.
-/// Paper: BespoKV (TPDS'20); CLUSTER 4 to 6.
+/// Paper: BespoKV (TPDS'20). Design: docs/decisions/0023.
 class ReplicaSet {
  public:
   ReplicaSet(Epoch epoch, const ReplicaOptions& options) : epoch_(epoch), options_(options) {}
