@@ -31,7 +31,7 @@ stout_mutant(full_disk_unseen src/core/range_members.cc
   NEW [[owes(member.dirty, member.progress);]])
 
 stout_mutant(silent_member_stays src/core/range_members.cc
-  OLD [[    if (stalled) fails(silence);]]
+  OLD [[      fails(silence);]]
   NEW [[]])
 
 stout_mutant(lost_member_stays src/core/range_members.cc

@@ -1,6 +1,5 @@
 // A part of RangeKeeper: it notices that members fail, and chooses those that leave.
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -36,6 +35,18 @@ std::optional<TimePoint> RangeKeeper::SilentSince(MemberIndex m) const {
   return since;
 }
 
+bool RangeKeeper::IsStalled(MemberIndex m, TimePoint now) {
+  const auto silence = SilentSince(m);
+  if (!silence) return false;
+  TickSoon(now);
+  return IsDue(SaturatingAdd(*silence, options_.member_timeout), now);
+}
+
+void RangeKeeper::PauseMember(MemberIndex m, Duration pause, TimePoint now) {
+  members_[m] = {.due = SaturatingAdd(now, pause)};
+  (void)IsDue(members_[m].due, now);
+}
+
 void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
   set_.SetLost(member);
   const bool targeted = HasTarget() && member == target_;
@@ -46,8 +57,7 @@ void RangeKeeper::OnLost(MemberIndex member, TimePoint now) {
     merge_due_ = now;
   } else if (!counts && ((set_.awaited() | set_.sources()) & MaskOf(member)) != 0) {
     // It may have come back whole, under another address. It proves that, or is lost then.
-    members_[member] = {.due = SaturatingAdd(now, options_.walk.retry)};
-    (void)IsDue(members_[member].due, now);
+    PauseMember(member, options_.walk.retry, now);
     if (set_.state(member) == MemberState::kSource) Shut(member);
   }
   Advance(now);
@@ -79,46 +89,50 @@ MemberMask RangeKeeper::Unwanted() const {
   return rests && IsComplete() ? set_.in() & ~wanted_ : 0;
 }
 
-void RangeKeeper::DropMembers(TimePoint now) {
-  const MemberMask in = set_.in();
+RangeKeeper::Failures RangeKeeper::FindFailures(TimePoint now) {
+  Failures found;
   const MemberMask unwanted = Unwanted();
-  MemberMask lost = 0;
-  MemberMask failing = 0;
-  MemberMask silent = 0;
-  MemberMask hopeless = 0;
-  std::array<TimePoint, kMaxMembers> failing_since{};
   ForEachMember(set_.writers() & ~set_.lazy(), [&](MemberIndex m) {
     Member& member = members_[m];
     SetSince(member.unwanted, (unwanted & MaskOf(m)) != 0, now);
-    if (member.lost) lost |= MaskOf(m);
-    const auto silence = SilentSince(m);
-    if (silence) TickSoon(now);
-    const TimePoint limit = SaturatingAdd(silence.value_or(kNever), options_.member_timeout);
-    const bool stalled = IsDue(limit, now);
-    if (stalled) silent |= MaskOf(m);
-    if (stalled && IsDue(SaturatingAdd(limit, options_.member_timeout), now)) hopeless |= MaskOf(m);
+    if (member.lost) found.lost |= MaskOf(m);
     const auto fails = [&](std::optional<TimePoint> since) {
       if (!since) return;
-      failing |= MaskOf(m);
-      failing_since[m] = std::max(failing_since[m], *since);
+      found.failing |= MaskOf(m);
+      found.since[m] = std::max(found.since[m], *since);
     };
-    if (stalled) fails(silence);
+    if (IsStalled(m, now)) {
+      const auto silence = SilentSince(m);
+      found.silent |= MaskOf(m);
+      if (IsDue(SaturatingAdd(*silence, 2 * options_.member_timeout), now)) {
+        found.hopeless |= MaskOf(m);
+      }
+      fails(silence);
+    }
     fails(member.lagging);
     fails(member.refused);
     fails(member.unwanted);
   });
+  return found;
+}
+
+void RangeKeeper::DropMembers(TimePoint now) {
+  const Failures found = FindFailures(now);
+  const MemberMask in = set_.in();
+  const MemberMask lost = found.lost;
+  MemberMask failing = found.failing;
   const MemberMask useless = lost | failing | ~(fills_lazy_ ? lazy_ : wanted_ | lazy_);
   if (Fills() && !job_proposed_ && (useless & MaskOf(target_)) != 0) StopJob(now);
   // A member that is lost has not all data. Other members have, even if they do not answer now.
-  if ((in & ~lost & ~hopeless) == 0) {
+  if ((in & ~lost & ~found.hopeless) == 0) {
     return Lose((in & ~lost) == 0 ? GivenUp::kLost : GivenUp::kSilent);
   }
   MemberMask leaving = in & lost;
   failing &= in & ~lost;
-  if ((in & ~lost & ~failing) == 0) failing = LeaveOne(failing, failing & ~silent);
+  if ((in & ~lost & ~failing) == 0) failing = LeaveOne(failing, failing & ~found.silent);
   if (failing != 0) {
     TimePoint newest{};
-    ForEachMember(failing, [&](MemberIndex m) { newest = std::max(newest, failing_since[m]); });
+    ForEachMember(failing, [&](MemberIndex m) { newest = std::max(newest, found.since[m]); });
     const MemberMask staying = in & ~lost & ~failing;
     bool proven = false;
     ForEachMember(staying, [&](MemberIndex m) { proven |= members_[m].progress > newest; });

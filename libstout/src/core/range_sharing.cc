@@ -54,8 +54,7 @@ void RangeKeeper::WriteShared(TimePoint now) {
       Prove(m, now);
       if (member.step != Step::kReady) continue;
       if (member.lost) {  // until it is filled, under another epoch
-        member = {.due = SaturatingAdd(now, options_.member_timeout)};
-        (void)IsDue(member.due, now);
+        PauseMember(m, options_.member_timeout, now);
         continue;
       }
       member = {.progress = now, .wrote = now};
@@ -64,12 +63,8 @@ void RangeKeeper::WriteShared(TimePoint now) {
       if (!std::exchange(writes_shared_, true)) actions_.push_back(range::Serve{});
       continue;
     }
-    const auto silence = SilentSince(m);
-    if (silence) TickSoon(now);
-    const TimePoint limit = SaturatingAdd(silence.value_or(kNever), options_.member_timeout);
-    if (!IsDue(limit, now) && !member.lost && !member.lagging && !member.refused) continue;
-    member = {.due = SaturatingAdd(now, options_.walk.retry)};
-    (void)IsDue(member.due, now);
+    if (!IsStalled(m, now) && !member.lost && !member.lagging && !member.refused) continue;
+    PauseMember(m, options_.walk.retry, now);
     Shut(m);
   }
 }
@@ -91,11 +86,8 @@ void RangeKeeper::ReadAwaited(TimePoint now) {
       member = {.progress = now};
       set_.SetState(m, MemberState::kSource);
       actions_.push_back(range::Open{m});
-    } else if (const auto silence = SilentSince(m); reads && silence) {
-      TickSoon(now);
-      if (!IsDue(SaturatingAdd(*silence, options_.member_timeout), now)) return;
-      member = {.due = SaturatingAdd(now, options_.walk.retry)};
-      (void)IsDue(member.due, now);
+    } else if (reads && IsStalled(m, now)) {
+      PauseMember(m, options_.walk.retry, now);
       Shut(m);
     }
   });
@@ -134,9 +126,9 @@ void RangeKeeper::CloseEngines(TimePoint now) {
   });
 }
 
-// The next owner fills no member while an awaited member is away: see ReadAwaited. So
-// the owner first merges all members that have what they had. It does not wait for ever, because
-// stores forget deletes: a member that is away for long must be filled.
+// The next owner fills no member while an awaited member is away: see ReadAwaited. So the owner
+// first merges all members that have what they had. It does not wait for ever, because stores
+// forget deletes: a member that is away for long must be filled.
 bool RangeKeeper::MustEndSharing(TimePoint now) {
   if (!want_shared_) return true;
   const TimePoint merged = std::max(record_.merged, merged_at_);
@@ -181,9 +173,7 @@ void RangeKeeper::Merge(TimePoint now) {
   walk_->Tick(now);
   next_tick_ = std::min(next_tick_, std::max(now, walk_->NextTick()));
   const std::optional<MemberIndex> awaited = walk_->awaited();
-  const auto silence = awaited ? SilentSince(*awaited) : std::nullopt;
-  if (silence) TickSoon(now);
-  const bool stalls = silence && IsDue(SaturatingAdd(*silence, options_.member_timeout), now);
+  const bool stalls = awaited && IsStalled(*awaited, now);
   const bool lost = awaited && members_[*awaited].lost;
   if (walk_->result() == RangeWalk::Result::kDone) return EndMerge(true, now);
   if (const auto failure = walk_->failure()) {  // it would fail again in the same way

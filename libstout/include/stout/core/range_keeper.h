@@ -45,6 +45,14 @@ struct RangeKeeperOptions {
 /// Decides the next step of a range's owner: take the range over, drop a member, fill a member,
 /// sweep, write a mark, change the mode. It has one owner's epoch, which is that of its ReplicaSet.
 ///
+/// | term    | meaning                                                                      |
+/// |---------|------------------------------------------------------------------------------|
+/// | fill    | backfill: a member gets a copy of all states, and then is in or lazy         |
+/// | sweep   | anti-entropy after a take-over: all members get the states of former owners  |
+/// | merge   | anti-entropy of a shared range: each member gets the newest state of another |
+/// | mark    | the version up to which all members that are in have all changes durably     |
+/// | barrier | an answer for all changes before it: they are durable at all members in      |
+///
 /// In mode aa+ec the range is *shared*: each node has a RangeKeeper that `only_writes`, under
 /// RangeRecord::shared. It fences no newer owner, opens the members that prove that they have what
 /// they had, and closes those that fail, as often as needed. The owner's RangeKeeper has no engines
@@ -168,16 +176,20 @@ class RangeKeeper {
   enum class Step : std::uint8_t { kFence, kRead, kReady };  // of a member's take-over
   enum class Job : std::uint8_t {
     kNone,
-    kFence,
-    kOpen,
-    kCopy,
-    kEnter,
-    kSweep,
-    kSwept,
-    kStrong,
-    kShare,
-    kProve,
-    kMerge
+    // A fill of target_, in this order:
+    kFence,  ///< its store is fenced
+    kOpen,   ///< it gets every change from now on; a barrier for the changes before
+    kCopy,   ///< a walk copies all states to it
+    kEnter,  ///< answers wait for it, too; a barrier at it
+    // A sweep:
+    kSweep,  ///< a walk settles every state
+    kSwept,  ///< a barrier: the settled states are durable
+    // Changes of the mode:
+    kStrong,  ///< a barrier before sc
+    kShare,   ///< a barrier before aa+ec
+    // A merge of a shared range:
+    kProve,  ///< the members prove that they have what they had
+    kMerge   ///< a walk gives each the newer states of the others
   };
   struct Member {
     Step step = Step::kFence;
@@ -213,6 +225,15 @@ class RangeKeeper {
   void TickSoon(TimePoint now) {
     (void)IsDue(SaturatingAdd(now, options_.member_timeout / 4), now);
   }
+  /// What is wrong with members.
+  struct Failures {
+    MemberMask lost = 0;      // without all data
+    MemberMask failing = 0;   // silent, lagging, refusing or unwanted
+    MemberMask silent = 0;    // those that have owed an answer for member_timeout
+    MemberMask hopeless = 0;  // those that have owed it for twice that
+    std::array<TimePoint, kMaxMembers> since{};  // when those that fail began to
+  };
+  [[nodiscard]] Failures FindFailures(TimePoint now);
   void DropMembers(TimePoint now);
   void DropFollowers(TimePoint now);
   void Shut(MemberIndex member);
@@ -263,6 +284,11 @@ class RangeKeeper {
   void Probe(MemberMask members, TimePoint now);
   /// Since when the member owes an answer.
   [[nodiscard]] std::optional<TimePoint> SilentSince(MemberIndex member) const;
+  /// Returns true if the member has owed an answer for member_timeout. If it owes one, the keeper
+  /// looks again soon.
+  [[nodiscard]] bool IsStalled(MemberIndex member, TimePoint now);
+  /// Forgets what is known of the member, and calls it again after the pause.
+  void PauseMember(MemberIndex member, Duration pause, TimePoint now);
   /// All wanted members are in.
   [[nodiscard]] bool IsComplete() const { return !lacks_ && (wanted_ & ~set_.in()) == 0; }
   [[nodiscard]] bool SweepIsDue() const { return !set_.swept(); }
@@ -284,7 +310,7 @@ class RangeKeeper {
   std::vector<std::string> followers_;
   MemberMask wanted_ = 0;  // those of them that the record has
   MemberMask lazy_ = 0;    // those of the followers, likewise
-  bool lacks_ = false;     // it has not all
+  bool lacks_ = false;     // the record lacks a wanted datalet or a follower
   MemberMask silent_ = 0;
   bool want_strong_ = true;
   bool want_shared_ = false;
