@@ -14,8 +14,9 @@ namespace stout::internal {
 /// The clock of a driver and its one timer.
 ///
 /// The time is Unix time that never steps: the system clock, read once, plus the time that the
-/// steady clock has counted since. Later corrections of the system clock have no effect. Owner: a
-/// driver.   Threads: its strand.
+/// steady clock has counted since. Later corrections of the system clock have no effect.
+///
+/// Owner: a driver.   Threads: its strand.
 class WakeTimer {
  public:
   explicit WakeTimer(const boost::asio::any_io_executor& strand) : timer_(strand) {}

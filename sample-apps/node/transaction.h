@@ -44,9 +44,8 @@ class Transaction {
 
   void Begin() { open_ = true; }
   void Break() { broken_ = true; }
-  /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes` or
-  /// kMostQueued commands or
-  /// kMostWords words. The watched keys count in `max_bytes`, too.
+  /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes`,
+  /// kMostQueued commands or kMostWords words. The watched keys count in `max_bytes`, too.
   [[nodiscard]] bool Queue(resp::Arguments arguments, std::size_t max_bytes);
   /// Ends it and returns what was queued.
   [[nodiscard]] std::vector<Words> End();

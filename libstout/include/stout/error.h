@@ -42,8 +42,10 @@ namespace stout::inline v1 {
   return ec.category() == ErrorCategory() ? static_cast<Errc>(ec.value()) : foreign;
 }
 
+/// As IsRefusal(Errc); false for errors of other categories.
 [[nodiscard]] inline bool IsRefusal(const ErrorCode& ec) noexcept { return IsRefusal(ErrcOf(ec)); }
 
+/// As IsOnlyRefused(Errc); false for errors of other categories.
 [[nodiscard]] inline bool IsOnlyRefused(const ErrorCode& ec) noexcept {
   return IsOnlyRefused(ErrcOf(ec));
 }

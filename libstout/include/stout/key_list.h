@@ -19,9 +19,9 @@ namespace stout::inline v1 {
 ///
 /// It replaces std::initializer_list, because gcc 12 cannot keep the array of such a list in a
 /// coroutine ("array used as initializer").
-/// Owner: a value with copies of the keys, because the caller's keys may be gone when a deferred
-/// call
-///   begins.
+///
+/// Owner: a value. It copies the keys, because the caller's may be gone when a deferred call
+/// begins.
 class KeyList {
  public:
   // NOLINTBEGIN(google-explicit-constructor): a key is a list of one

@@ -161,11 +161,13 @@ class KeyMap {
   [[nodiscard]] virtual bool Takes(const AnswerLevel& level) const {
     return level.members.value_or(0) <= 1;
   }
-  /// Counts the stores at which all changes are durable that were answered so far: when these are
-  /// `members`, or all that are in, or after `timeout`. It does not let changes be sent earlier.
+  /// Reports the number of stores at which all changes are durable that were answered before the
+  /// call. Completes when this number is `members`, when it is all that are in, or after `timeout`.
+  /// It does not let changes be sent earlier. Errors: kPushedBack if max_replies calls wait.
   using CountHandler = UniqueFunction<void(ErrorCode, std::uint32_t members)>;
   virtual void Count(std::uint32_t members, Duration timeout, CountHandler handler) = 0;
-  /// A reader wants members to show soon how new their states are. Returns the last mark.
+  /// Writes a mark to the members soon, by which readers of a member see how new its states are.
+  /// Returns the last mark. A map without marks returns an empty one.
   virtual Mark RefreshMark() { return {}; }
 
   /// Sends all dirty keys without further delay. Completes when they are durable at all members

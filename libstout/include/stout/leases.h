@@ -65,6 +65,7 @@ struct LeaseHandlers {
 /// Threads: Start, Leave, Suspend, Resume, GiveUp and all const members may be called from any
 ///   thread.
 /// Errors: retries without end while the service cannot be reached; see also on_refused.
+/// Paper: Gray and Cheriton, "Leases" (SOSP'89); sessions and fencing tokens: Chubby (OSDI'06).
 class LeaseManager {
  public:
   using Executor = boost::asio::strand<boost::asio::any_io_executor>;

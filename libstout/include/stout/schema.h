@@ -28,7 +28,8 @@ class Schema {
   /// One attribute, "value".
   Schema();
 
-  /// kBadOptions: no name or too many, an empty name, one that stands twice.
+  /// Errors: kBadOptions if there is no name, if there are more than kMaxAttributes, if a name is
+  /// empty, or if two are equal. `diagnostics` then has the cause.
   [[nodiscard]] static Result<Schema> Make(std::vector<std::string> names, char delimiter,
                                            Diagnostics* diagnostics = nullptr);
 
@@ -36,10 +37,11 @@ class Schema {
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
   [[nodiscard]] char delimiter() const { return delimiter_; }
 
-  /// The place of an attribute.
+  /// Returns the index of the attribute with this name; nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> Find(std::string_view name) const;
 
-  /// An attribute of a value; nothing where the value lacks it.
+  /// Returns the attribute with this index in a value; nullopt if the value lacks it. Requires
+  /// attribute < size().
   [[nodiscard]] std::optional<std::string_view> Attribute(std::string_view value,
                                                           std::size_t attribute) const;
 

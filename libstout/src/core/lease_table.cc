@@ -26,9 +26,10 @@ std::vector<std::size_t> RightfulOwners(const std::vector<std::string>& members,
   for (RangeId next = 0; next < ranges; ++next) {
     RangeId range = next;
     Choice last(std::numeric_limits<std::uint64_t>::max(), members.size());
-    // The range asks its members in turn, those with a higher weight first. A member that gets more
-    // than its share gives up the range with its lowest weight, which asks its next member. The
-    // shares suffice for all ranges, so each range finds one.
+    // Deferred acceptance (Gale and Shapley 1962). The range asks its members in turn, those with a
+    // higher weight first. A member that gets more than its share gives up the range with its
+    // lowest weight, which asks its next member. The shares suffice for all ranges, so each range
+    // finds one.
     while (true) {
       const std::uint64_t mixed = internal::Mix(range);
       std::optional<Choice> best;

@@ -26,7 +26,8 @@ namespace stout::docstore {
 ///     router.Listen("127.0.0.1", 8080);
 ///
 /// Owner: refers to context and leases, which outlive it. Destroy it while the context does not
-/// run. Threads: all members may be called from any thread.
+///   run.
+/// Threads: all members may be called from any thread.
 class Router {
  public:
   Router(boost::asio::io_context& context, LeaseService& leases, const RouterOptions& options);

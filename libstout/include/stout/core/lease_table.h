@@ -50,8 +50,8 @@ struct Lease {
 /// The members and owners that a lease service knows at one moment.
 struct LeaseTable {
   std::vector<std::string> members;  ///< addresses of live sessions, sorted, each once
-  std::vector<std::optional<Lease>>
-      ranges;  ///< by RangeId; nullopt: free; empty until the first member joins
+  /// By RangeId; nullopt: the range is free. Empty until the first member joins.
+  std::vector<std::optional<Lease>> ranges;
   /// Name of the function that gives each key its range. It has a meaning if `ranges` is not empty.
   std::string partition{kHashPartition};
 

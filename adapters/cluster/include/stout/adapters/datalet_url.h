@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+// Threads: any.   Errors: cannot fail. A text that is no URL counts as one with an unknown scheme.
+
 namespace stout {
 
 /// Returns the name of a datalet that all nodes reach by its URL, if no name is given.

@@ -14,7 +14,7 @@ namespace stout {
 /// Gives each key of a deployment its range. All members of a deployment use the same partition.
 /// The lease service stores its name and its number of ranges, and refuses a member with another.
 ///
-/// Owner: value type.   Threads: any.   Errors: cannot fail.
+/// Owner: value type.   Threads: any.   Errors: ParseIntervals returns them; nothing else fails.
 struct Partition {
   /// See LeaseMember::partition. A name means the same function in every version of this library.
   std::string name;
@@ -43,7 +43,8 @@ struct Partition {
 /// ASCII are written so. Without keys there is one range.
 [[nodiscard]] Partition IntervalPartition(std::vector<std::string> bounds);
 
-/// Reads the name of an IntervalPartition. `diagnostics` has what is wrong with it.
+/// Reads the name of an IntervalPartition. Errors: kBadOptions if it is malformed, too long, or its
+/// keys are not in order; `diagnostics` then has the cause.
 [[nodiscard]] Result<Partition> ParseIntervals(std::string_view name,
                                                Diagnostics* diagnostics = nullptr);
 /// Returns true if a name begins like that of an IntervalPartition.

@@ -43,7 +43,8 @@ class RangeSource {
   virtual void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
                     RangeHandler handler) = 0;
 
-  /// How long the stores have been asked in vain, so that this server cannot serve any range.
+  /// Returns for how long the stores have answered nothing that was asked, so that this server
+  /// cannot serve any range; zero while a store answers.
   [[nodiscard]] virtual StoreHealth::Clock::duration InVain() const = 0;
   /// The outcome of the last call that had no answer, if it is known.
   [[nodiscard]] virtual ErrorCode last_error() const { return {}; }

@@ -32,7 +32,7 @@ struct Authority {
 [[nodiscard]] std::optional<Authority> ReadAuthority(std::string_view text,
                                                      std::uint16_t default_port);
 
-// Says who asks, where there is a password.
+// Adds AUTH with the user and the password, if there is one of them.
 void AppendAuth(std::string_view user, std::string_view password, Commands* commands);
 
 }  // namespace stout::resp

@@ -7,15 +7,15 @@
 
 namespace stout::resp {
 
-// Commands for one round trip, as the protocol (RESP) has them: each an array of its arguments,
-// which are any bytes.
+// Commands for one round trip, encoded in RESP: each is an array of its arguments. An argument is
+// any bytes.
 class Commands {
  public:
   void Add(std::initializer_list<std::string_view> arguments);
-  // As many calls of Argument() follow.
+  // Begins a command. Exactly `arguments` calls of Argument() must follow.
   void Begin(std::size_t arguments);
   void Argument(std::string_view bytes) { Argument({}, bytes); }
-  // One argument of two parts.
+  // Adds one argument, `front` and then `back`.
   void Argument(std::string_view front, std::string_view back);
   void Append(const Commands& more);
 

@@ -113,8 +113,8 @@ class Stout {
   std::size_t newest_step_ = 0;
 };
 
-/// Returns sqrt(interval) counted in `unit`: 8 ms for 64 ms in ms. Requires interval >= 0, unit >
-/// 0.
+/// Returns sqrt(interval) counted in `unit`: 8 ms for 64 ms in ms. Requires interval >= 0 and
+/// unit > 0.
 [[nodiscard]] double RootIn(Duration unit, double interval_ns);
 
 /// Reads "alpha=0.1,guards=off". Returns nullopt if it is malformed or out of range; then `error`
