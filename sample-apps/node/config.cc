@@ -9,6 +9,7 @@
 
 #include "program/cluster_options.h"
 #include "program/command_line.h"
+#include "program/engine_options.h"
 #include "program/options.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/hash_slot.h"
@@ -53,12 +54,7 @@ void AddMemberOptions(program::Options& options, Config& config) {
   program::AddClusterOptions(options, config.cluster, /*has_aa_ec=*/true);
 }
 
-void AddOptions(CLI::App& app, Config& config) {
-  program::Options options(app);
-  LaneOptions& lane = config.map.engine.lane;
-  resp::ConnectionLimits& limits = config.limits;
-  constexpr auto kMax = program::kMaxCount;
-
+void AddServiceOptions(program::Options& options, CLI::App& app, Config& config) {
   options.Group("Service");
   options.Text("--store", config.store, fmt::format("The store: {}", StoreUrlSyntax()), "URL");
   options.Text("--scope", config.scope,
@@ -69,7 +65,9 @@ void AddOptions(CLI::App& app, Config& config) {
   app.get_option("--drain-timeout")->default_str("30s; with --join long enough for a hand-over");
   options.Metrics(config.metrics,
                   "Address that serves /metrics, /stats, /healthz and a live page over HTTP");
+}
 
+void AddJoinOptions(program::Options& options, Config& config) {
   options.Group("Several nodes on one store");
   options.Text("--join", config.join,
                fmt::format("The lease service that assigns ranges of keys to the nodes. Nodes of a "
@@ -91,14 +89,11 @@ void AddOptions(CLI::App& app, Config& config) {
             "nodes have the same, which never changes",
             "PARTITION")
       ->default_str("slots, or with --datalet what the deployment has");
-  options.Time("--lease-ttl", config.lease_ttl, Duration(1), program::kMaxLeaseTime,
-               "A node that is silent for this time loses its ranges to other nodes");
-  options.Time("--handover-timeout", config.handover_timeout, Duration(1), program::kMaxLeaseTime,
-               "Longest time to flush a range that is handed over, and again to finish its "
-               "commands. Changes that are not written by then are dropped");
+  program::AddLeaseOptions(options, config.lease_ttl, config.handover_timeout);
+}
 
-  AddMemberOptions(options, config);
-
+void AddClientOptions(program::Options& options, Config& config) {
+  resp::ConnectionLimits& limits = config.limits;
   options.Group("Clients");
   options.PasswordFile("--password-file", config.password,
                        "A file whose first line is the password that clients send with AUTH; "
@@ -130,7 +125,10 @@ void AddOptions(CLI::App& app, Config& config) {
                   "A client that takes no replies for this time is disconnected");
   options.Bytes("--min-read-rate", limits.min_read_rate, 1,
                 "A client that takes fewer bytes per second is disconnected after --write-timeout");
+}
 
+void AddBatchingOptions(program::Options& options, Config& config) {
+  LaneOptions& lane = config.map.engine.lane;
   options.Group("Batching");
   options.Parsed("--policy", fmt::format("When to send: {}", PolicySyntax()), "POLICY",
                  lane.write_policy.Name(), [&lane](const std::string& text) {
@@ -139,26 +137,19 @@ void AddOptions(CLI::App& app, Config& config) {
                    if (policy) lane.write_policy = *std::move(policy);
                    return error;
                  });
-  options.Time("--max-delay", lane.max_delay,
-               fmt::format("A change older than this does not wait for the policy. It still waits "
-                           "during the pause after a failure, and while {} batches are in flight",
-                           lane.max_batches_in_flight));
-  options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum keys in a batch");
-  options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
-  options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
-                "Maximum keys that are not durable, at each member if there are members; further "
-                "changes get an error");
-  options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
-                "Maximum bytes that are not durable, at each member if there are members; further "
-                "changes get an error");
-  options.Time("--reply-deadline", config.map.engine.reply_deadline,
-               "A change that is not durable by then gets an error");
-  options.Time("--attempt-timeout", lane.attempt_timeout,
-               "A batch without an answer by then is sent again");
+  program::AddBatchingOptions(options, config.map.engine, "get an error", "gets an error");
   options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
                 "Memory for keys and values, also for requested keys that do not exist");
   program::AddTenantOptions(options, "STOUT.TAG", config.tenant_options, lane.yield_pause);
+}
 
+void AddOptions(CLI::App& app, Config& config) {
+  program::Options options(app);
+  AddServiceOptions(options, app, config);
+  AddJoinOptions(options, config);
+  AddMemberOptions(options, config);
+  AddClientOptions(options, config);
+  AddBatchingOptions(options, config);
   options.Group("Expiry");
   options.Time("--sweep-interval", config.sweep_interval, std::chrono::milliseconds(1),
                std::chrono::hours(24 * 365),

@@ -6,6 +6,14 @@
 
 namespace stout::program {
 
+void AddLeaseOptions(Options& options, Duration& ttl, Duration& handover_timeout) {
+  options.Time("--lease-ttl", ttl, Duration(1), kMaxLeaseTime,
+               "A process that is silent for this time loses its ranges to others");
+  options.Time("--handover-timeout", handover_timeout, Duration(1), kMaxLeaseTime,
+               "Longest time to flush a range that is handed over, and again to finish its "
+               "requests. Changes that are not written by then are dropped");
+}
+
 void AddClusterOptions(Options& options, ClusterConfig& cluster, bool has_aa_ec) {
   options.Count("--replicas", cluster.replicas, 1, kMaxMembers,
                 "Members of each range. The first process of a deployment decides this, --min-in, "

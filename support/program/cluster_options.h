@@ -9,6 +9,10 @@
 
 namespace stout::program {
 
+/// Adds --lease-ttl and --handover-timeout, the options of a process that shares ranges with
+/// others.
+void AddLeaseOptions(Options& options, Duration& ttl, Duration& handover_timeout);
+
 /// Adds the options of a deployment that keeps each range on several stores: --replicas, --min-in,
 /// --ack, --member-timeout and --mode. The help of a program that refuses the mode aa+ec does not
 /// mention it.

@@ -10,6 +10,7 @@
 #include "monitor/history.h"
 #include "program/cluster_options.h"
 #include "program/command_line.h"
+#include "program/engine_options.h"
 #include "program/options.h"
 #include "program/tenant_options.h"
 #include "protocol/fields.h"
@@ -36,13 +37,7 @@ std::string ReadPolicy(const PolicyLanguage& policies, const std::string& text, 
   return {};
 }
 
-void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
-  program::Options options(app);
-  EngineOptions& engine = config.documents.map.engine;
-  LaneOptions& lane = engine.lane;
-  http::HttpOptions& http = config.http;
-  constexpr auto kMax = program::kMaxCount;
-
+void AddServiceOptions(program::Options& options, CLI::App& app, Config& config) {
   options.Group("Service");
   options.Text("--store", config.store,
                fmt::format("The store: {}\nOr cluster:URL for documents that are kept on several "
@@ -70,7 +65,9 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
       "run --trace` replays (docs/SIMULATION.md). Keys may be personal data: only the user "
       "of the server can read the file",
       "FILE");
+}
 
+void AddMemberOptions(program::Options& options, Config& config) {
   options.Group("Sharing the store with other servers");
   options.Text("--leases", config.leases,
                fmt::format("The lease service that assigns documents to servers: {}",
@@ -89,12 +86,7 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Count(
       "--ranges", config.ranges, 1, kMaxRanges,
       "Number of ranges of documents. All servers have the same number, which never changes");
-  options.Time("--lease-ttl", config.lease.ttl, Duration(1), program::kMaxLeaseTime,
-               "A server that is silent for this time loses its ranges to other servers");
-  options.Time("--handover-timeout", config.lease.handover_timeout, Duration(1),
-               program::kMaxLeaseTime,
-               "Longest time to flush a range that is handed over, and again to finish its "
-               "requests. Changes that are not written by then are dropped");
+  program::AddLeaseOptions(options, config.lease.ttl, config.lease.handover_timeout);
 
   options.Group("Documents on several stores");
   options.Texts("--datalet", config.datalets,
@@ -103,7 +95,12 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                 "its members",
                 "URL");
   program::AddClusterOptions(options, config.cluster, /*has_aa_ec=*/false);
+}
 
+void AddBatchingOptions(program::Options& options, Config& config, const PolicyLanguage& policies) {
+  EngineOptions& engine = config.documents.map.engine;
+  LaneOptions& lane = engine.lane;
+  constexpr auto kMax = program::kMaxCount;
   options.Group("Batching, per shard, and per member with --store cluster:");
   options.Parsed("--policy", fmt::format("When to send: {}", policies.syntax()), "POLICY",
                  lane.write_policy.Name(), [&lane, policies](const std::string& text) {
@@ -113,25 +110,13 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                  lane.read_policy.Name(), [&lane, policies](const std::string& text) {
                    return ReadPolicy(policies, text, lane.read_policy);
                  });
-  options.Time("--max-delay", lane.max_delay,
-               "A change older than this does not wait for the policy. It still waits during the "
-               "pause after a failure, and while --max-batches-in-flight batches are in flight");
-  options.Count("--max-batch-items", lane.max_batch_items, 1, kMax, "Maximum states in a batch");
-  options.Bytes("--max-batch-bytes", lane.max_batch_bytes, 1, "Maximum bytes in a batch");
+  program::AddBatchingOptions(options, engine, "are answered 503", "is answered 504");
   options.Count("--max-batches-in-flight", lane.max_batches_in_flight, 1, kMax,
                 "Maximum batches that wait for the store's answer");
-  options.Count("--max-dirty-keys", lane.max_dirty_keys, 1, kMax,
-                "Maximum states that are not durable; further changes are answered 503");
   options.Count("--max-reads-in-flight", lane.max_reads_in_flight, 1, kMax,
                 "Maximum states in the reads in flight; further reads wait");
-  options.Bytes("--max-dirty-bytes", lane.max_dirty_bytes, 1,
-                "Maximum bytes that are not durable; further changes are answered 503");
   options.Count("--max-replies", engine.max_replies, 1, kMax,
                 "Maximum answers that wait for the store; further requests are answered 503");
-  options.Time("--reply-deadline", engine.reply_deadline,
-               "A change that is not durable by then is answered 504");
-  options.Time("--attempt-timeout", lane.attempt_timeout,
-               "A batch without an answer by then is sent again");
   options.Time("--retry-first", lane.retry_first,
                "The first pause after a failed batch; it doubles up to --retry-cap");
   options.Time("--retry-cap", lane.retry_cap, "The longest pause after a failed batch");
@@ -139,11 +124,16 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
                "After a crash the store holds a prefix of each shard's changes. Needs a store with "
                "atomic batches, --max-dirty-keys <= --max-batch-items and --max-dirty-bytes <= "
                "--max-batch-bytes");
+}
 
+void AddLimitOptions(program::Options& options, Config& config) {
+  http::HttpOptions& http = config.http;
+  constexpr auto kMax = program::kMaxCount;
   options.Group("Limits");
   options.Bytes("--cache-bytes", config.documents.map.cache_bytes, 1 << 20,
                 "Memory for documents over all shards, also for requested ids that do not exist");
-  program::AddTenantOptions(options, std::string(kTenantField), config.tenants, lane.yield_pause);
+  program::AddTenantOptions(options, std::string(kTenantField), config.tenants,
+                            config.documents.map.engine.lane.yield_pause);
   options.Flag("--trust-tenant-header", config.trust_tenant_field,
                "The header Docstore-Tenant of a request names its tenant. Without this, it is "
                "ignored, because clients can forge it: set it if a proxy writes the header");
@@ -169,6 +159,14 @@ void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
   options.Bytes("--min-body-rate", http.min_body_rate, 0,
                 "Minimum average rate of a request body in bytes per second, from the time when it "
                 "has room in memory. Checked after 10 s (otherwise 408); 0 allows any rate");
+}
+
+void AddOptions(CLI::App& app, Config& config, const PolicyLanguage& policies) {
+  program::Options options(app);
+  AddServiceOptions(options, app, config);
+  AddMemberOptions(options, config);
+  AddBatchingOptions(options, config, policies);
+  AddLimitOptions(options, config);
 }
 
 // Returns why a store cannot be a datalet, or "".
