@@ -30,7 +30,8 @@ std::string EtcdUrl(int port) { return fmt::format("etcd://127.0.0.1:{}/kv", por
 
 std::string KeyOf(std::size_t range) {
   const auto& tags = redis::SlotTags();
-  return fmt::format("{{{}}}key", tags[range * redis::kSlots / MemberNodes::kRanges]);
+  constexpr std::size_t kRanges = MemberNodes::kRanges;
+  return fmt::format("{{{}}}key", tags[(range * redis::kSlots + kRanges - 1) / kRanges]);
 }
 
 MemberNodes::MemberNodes(const Options& options)
@@ -179,7 +180,9 @@ MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
   MemberRun run;
   const std::uint64_t seed = Rounds("STOUT_CHAOS_SEED", 1);
   {
-    LoadThreads load({.seed = seed, .ports = nodes.ports(), .keys = kKeys, .protocol = &protocol});
+    // Nodes under a sanitizer would spend all the time of the machine on clients without a rate.
+    LoadThreads load(
+        {.seed = seed, .ports = nodes.ports(), .keys = kKeys, .protocol = &protocol, .rate = 300});
     run.served = Progress(nodes, load, 200);
     events(load);
     load.Stop();

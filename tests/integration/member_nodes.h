@@ -41,8 +41,8 @@ class MemberNodes {
     int min_in = 1;
     std::optional<std::size_t> replicas = {};  // by default each datalet has each range
   };
-  // Enough for each node to own some.
-  static constexpr std::size_t kRanges = 32;
+  // Each node owns its share of them. More would cost time at every start and every change.
+  static constexpr std::size_t kRanges = 12;
 
   // Returns when each range has all members.
   MemberNodes() : MemberNodes(Options()) {}
