@@ -127,7 +127,7 @@ TEST_CASE("all block layers have all blocks, in whatever order these come", "[bl
 
 TEST_CASE("a block has its own bytes while layers come and go and blocks displace each other",
           "[block_layers][long]") {
-  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 2000) / 100;
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 800) / 100;
   const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);

@@ -267,7 +267,7 @@ class World {
 
 TEST_CASE("a store keeps its word through crashes", "[log][long]") {
   const std::uint64_t seed =
-      GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 400)));
+      GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 150)));
   CAPTURE(seed);
   World world(seed);
   for (int life = 0; life < 6; ++life) world.LiveAndCrash();

@@ -165,8 +165,9 @@ TEST_CASE("a shard gives a layer up only while reads take little of its time", "
   CHECK(move(0.1) == Navigation{Move::kRemove, 0, 0.2});
 }
 
-TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator]") {
-  const std::uint64_t seed = GENERATE(range(1, 50));
+TEST_CASE("whatever the load, the budget holds and moves are rare", "[navigator][long]") {
+  const auto seeds = std::min<std::uint64_t>(stout::test::Rounds("STOUT_SEEDS", 12), 1000);
+  const auto seed = GENERATE_COPY(range<std::uint64_t>(1, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const std::size_t shards = 1 + random.Below(6);
@@ -207,7 +208,8 @@ TEST_CASE("layers that a merge has made larger go until the budget holds again",
 }
 
 TEST_CASE("steady load comes to rest", "[navigator][long]") {
-  const auto seed = GENERATE(range<std::uint64_t>(0, stout::test::Rounds("STOUT_SEEDS", 20)));
+  const auto seeds = std::min<std::uint64_t>(stout::test::Rounds("STOUT_SEEDS", 5), 300);
+  const auto seed = GENERATE_COPY(range<std::uint64_t>(0, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const std::size_t shards = 1 + random.Below(6);

@@ -15,6 +15,7 @@
 #include "blowfish/index/psi_check.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -62,8 +63,9 @@ BuiltPsi BuildRandom(SplitMix64& random) {
   return BuiltPsi(std::move(rows), random.Below(2) == 0 ? Psi::kBlock : Psi::kLongBlock);
 }
 
-TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
-  const std::uint64_t seed = GENERATE(range(1, 200));
+TEST_CASE("psi gives back the symbol and the next row of every row", "[psi][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1980) / 30;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{1}, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const auto [rows, parts] = BuildRandom(random);
@@ -81,8 +83,9 @@ TEST_CASE("psi gives back the symbol and the next row of every row", "[psi]") {
   }
 }
 
-TEST_CASE("psi steps from all rows of a block that stand side by side", "[psi]") {
-  const std::uint64_t seed = GENERATE(range(1, 100));
+TEST_CASE("psi steps from all rows of a block that stand side by side", "[psi][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 990) / 30;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{1}, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const auto [rows, parts] = BuiltPsi(RandomRows(random));
@@ -111,8 +114,9 @@ TEST_CASE("rows that go up one by one take no space but the directory's", "[psi]
   CHECK(BuiltPsi(rows).parts.numbers.size() == Psi::kPadding);
 }
 
-TEST_CASE("a next row is found among the rows of its symbol", "[psi]") {
-  const std::uint64_t seed = GENERATE(range(1, 300));
+TEST_CASE("a next row is found among the rows of its symbol", "[psi][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 3000) / 30;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{1}, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   const auto [rows, parts] = BuildRandom(random);

@@ -143,7 +143,7 @@ TEST_CASE("prefixes of text and of JSON are found wherever they end", "[record_i
   IndexedRecords records(Schema(), std::move(values));
   CHECK(records.RuleOf(0).kind == (json ? CutRule::kRuns : CutRule::kWords));
   CHECK(records.RuleOf(0).chunk == 3);
-  for (std::uint64_t left = stout::test::Rounds("STOUT_SEARCH_ROUNDS", 8); left > 0; --left) {
+  for (std::uint64_t left = stout::test::Rounds("STOUT_SEARCH_ROUNDS", 3); left > 0; --left) {
     records.CheckSearches(random);
   }
 }

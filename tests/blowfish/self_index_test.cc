@@ -12,6 +12,7 @@
 #include "blowfish/index/lock_step.h"
 #include "stout/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/rounds.h"
 
 namespace stout::blowfish {
 namespace {
@@ -149,15 +150,17 @@ void CheckIndex(SplitMix64& random, const Collection& made) {
   }
 }
 
-TEST_CASE("an index of fields has its rows in the order of the suffixes", "[self_index]") {
-  const std::uint64_t seed = GENERATE(range(1, 150));
+TEST_CASE("an index of fields has its rows in the order of the suffixes", "[self_index][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1500) / 30;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{1}, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   CheckIndex(random, RandomCollection(random));
 }
 
-TEST_CASE("an index of texts has its rows in the order of the suffixes", "[self_index]") {
-  const std::uint64_t seed = GENERATE(range(1, 150));
+TEST_CASE("an index of texts has its rows in the order of the suffixes", "[self_index][long]") {
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1500) / 30;
+  const auto seed = GENERATE_COPY(range(std::uint64_t{1}, 1 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
   CheckIndex(random, RandomTexts(random));

@@ -138,7 +138,7 @@ class IndexedTexts {
 
 TEST_CASE("an index of texts gives back texts, parts of them and what is searched",
           "[text_index][long]") {
-  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 3000) / 100;
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1000) / 100;
   const auto seed = GENERATE_COPY(range(std::uint64_t{0}, seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);
@@ -149,7 +149,7 @@ TEST_CASE("an index of texts gives back texts, parts of them and what is searche
 }
 
 TEST_CASE("layers of a text change no answer", "[text_index][long]") {
-  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 1000) / 100;
+  const std::uint64_t seeds = stout::test::Rounds("STOUT_SEEDS", 500) / 100;
   const auto seed = GENERATE_COPY(range(std::uint64_t{200}, 200 + seeds));
   CAPTURE(seed);
   SplitMix64 random(seed);

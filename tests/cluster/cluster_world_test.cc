@@ -84,7 +84,7 @@ TEST_CASE("a range follows a placement of the user's own", "[cluster][long]") {
     for (const std::string& each : datalets) zones.insert(zone_of(each));
     return zones.size();
   };
-  const std::uint64_t seeds = test::Rounds("STOUT_SEEDS", 100);
+  const std::uint64_t seeds = test::Rounds("STOUT_SEEDS", 25);
   ClusterWorld::Counts counts;
   std::uint64_t otherwise = 0;  // worlds in which PlaceRange uses fewer zones
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
