@@ -184,24 +184,24 @@ void Check(Histories& histories, std::uint64_t first, std::uint64_t count) {
   CHECK(histories.caught == histories.controls);
 }
 
-// STOUT_RANGE_HISTORIES: of each store; together 1,000 by default.
-std::uint64_t Count() { return Rounds("STOUT_RANGE_HISTORIES", 250); }
+// Histories of each store.
+std::uint64_t Count() { return Rounds("STOUT_RANGE_HISTORIES", 100); }
 
-TEST_CASE("STOUT.RANGE equals a sorted map, over memory", "[node][range]") {
+TEST_CASE("STOUT.RANGE equals a sorted map, over memory", "[node][range][long]") {
   const NodeServer node("memory:", {"--policy", "tick:2ms"});
   Histories histories({node.port()});
   Check(histories, 1, Count());
 }
 
 #ifdef STOUT_HAS_ROCKSDB
-TEST_CASE("STOUT.RANGE equals a sorted map, over RocksDB", "[node][range]") {
+TEST_CASE("STOUT.RANGE equals a sorted map, over RocksDB", "[node][range][long]") {
   const NodeServer node("rocksdb:{}/data", {"--cache-bytes", "1MiB"});
   Histories histories({node.port()});
   Check(histories, 2000, Count());
 }
 #endif
 
-TEST_CASE("STOUT.RANGE equals a sorted map, over blowfish", "[node][range]") {
+TEST_CASE("STOUT.RANGE equals a sorted map, over blowfish", "[node][range][long]") {
   const BlowfishServer shard(1);
   const NodeServer node(shard.Url(), {"--cache-bytes", "1MiB"});
   Histories histories({node.port()});
@@ -229,7 +229,7 @@ struct Fleet {
 };
 
 TEST_CASE("STOUT.RANGE equals a sorted map through two nodes, while ranges move",
-          "[node][range][members]") {
+          "[node][range][members][long]") {
   const bool intervals = GENERATE(true, false);
   CAPTURE(intervals);
   const Fleet fleet(intervals ? Words{"--partition", "range:a%00,b,ca"} : Words{"--ranges", "4"});
