@@ -293,7 +293,7 @@ TEST_CASE("a forwarded command counts for its client's tenant", "[node][cluster]
   CHECK(Eventually([&] { return counted("shop") && counted("reports") && counted("default"); }));
 }
 
-TEST_CASE("redis-py works, also as a client of Redis Cluster", "[node][cluster]") {
+TEST_CASE("redis-py works, also as a client of Redis Cluster", "[node][cluster][not_tsan]") {
   const Nodes fleet;
   std::vector<std::string> command = {"/usr/bin/python3", STOUT_INTEGRATION "/redis_py.py", "{}"};
   for (const auto& node : fleet.nodes) command.push_back(std::to_string(node->port()));

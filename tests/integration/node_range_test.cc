@@ -187,7 +187,7 @@ void Check(Histories& histories, std::uint64_t first, std::uint64_t count) {
 // Histories of each store.
 std::uint64_t Count() { return Rounds("STOUT_RANGE_HISTORIES", 100); }
 
-TEST_CASE("STOUT.RANGE equals a sorted map, over memory", "[node][range][long]") {
+TEST_CASE("STOUT.RANGE equals a sorted map, over memory", "[node][range][long][not_tsan]") {
   const NodeServer node("memory:", {"--policy", "tick:2ms"});
   Histories histories({node.port()});
   Check(histories, 1, Count());
@@ -201,7 +201,7 @@ TEST_CASE("STOUT.RANGE equals a sorted map, over RocksDB", "[node][range][long]"
 }
 #endif
 
-TEST_CASE("STOUT.RANGE equals a sorted map, over blowfish", "[node][range][long]") {
+TEST_CASE("STOUT.RANGE equals a sorted map, over blowfish", "[node][range][long][not_tsan]") {
   const BlowfishServer shard(1);
   const NodeServer node(shard.Url(), {"--cache-bytes", "1MiB"});
   Histories histories({node.port()});
@@ -246,7 +246,7 @@ TEST_CASE("STOUT.RANGE equals a sorted map through two nodes, while ranges move"
   CHECK(moves >= Count() / 16);
 }
 
-TEST_CASE("ranges that are intervals of keys have no slots", "[node][range][members]") {
+TEST_CASE("ranges that are intervals of keys have no slots", "[node][range][members][not_tsan]") {
   const Fleet fleet({"--partition", "range:b"});
   RespClient client(fleet.ports()[1]);
   CHECK(Eventually([&] { return client.Do({"MGET", "a", "b"}) == "[(nil), (nil)]"; }));
@@ -268,7 +268,7 @@ TEST_CASE("ranges that are intervals of keys have no slots", "[node][range][memb
         "-ERR STOUT.PAGE is for nodes of a deployment");
 }
 
-TEST_CASE("STOUT.RANGE goes on behind a key of --max-value", "[node][range][members]") {
+TEST_CASE("STOUT.RANGE goes on behind a key of --max-value", "[node][range][members][not_tsan]") {
   const NodeServer alone("memory:", {"--max-value", "64"});
   const Fleet fleet({"--ranges", "4", "--max-value", "64"});  // of the first node
   const std::string key(64, 'k');
@@ -283,7 +283,7 @@ TEST_CASE("STOUT.RANGE goes on behind a key of --max-value", "[node][range][memb
         "-ERR an argument is larger than --max-value");
 }
 
-TEST_CASE("a store that does not scan in byte order is named", "[node][range]") {
+TEST_CASE("a store that does not scan in byte order is named", "[node][range][not_tsan]") {
   const RedisServer redis;
   const NodeServer node(fmt::format("redis://127.0.0.1:{}", redis.port()));
   CHECK(RespClient(node.port())

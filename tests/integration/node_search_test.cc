@@ -157,7 +157,7 @@ struct Fleet {
   std::vector<std::unique_ptr<NodeServer>> nodes;
 };
 
-TEST_CASE("a search equals a model, over a blowfish-server", "[node][search][long]") {
+TEST_CASE("a search equals a model, over a blowfish-server", "[node][search][long][not_tsan]") {
   const BlowfishServer shard(2, kTwoAttributes);
   const NodeServer node(shard.Url());
   Histories histories(1, {node.port()});
@@ -181,7 +181,7 @@ TEST_CASE("a search equals a model, over members that come and go", "[node][sear
   CHECK(histories.found() > 0);
 }
 
-TEST_CASE("a limit counts keys that are shown", "[node][search]") {
+TEST_CASE("a limit counts keys that are shown", "[node][search][not_tsan]") {
   const BlowfishServer shard(2, kTwoAttributes);
   const Fleet fleet({shard.Url()});
   RespClient client(fleet.ports().front());
@@ -203,7 +203,7 @@ TEST_CASE("a limit counts keys that are shown", "[node][search]") {
   CHECK(client.Do({"SEARCH", "city", "y"}) == "[]");
 }
 
-TEST_CASE("an attribute is a part of the newest value", "[node][search]") {
+TEST_CASE("an attribute is a part of the newest value", "[node][search][not_tsan]") {
   const BlowfishServer shard(1, kTwoAttributes);
   const Fleet fleet({shard.Url(), "memory:"});
   for (const int port : fleet.ports()) {
@@ -223,7 +223,7 @@ TEST_CASE("an attribute is a part of the newest value", "[node][search]") {
   }
 }
 
-TEST_CASE("many answers in one batch keep to the limit of replies", "[node][search]") {
+TEST_CASE("many answers in one batch keep to the limit of replies", "[node][search][not_tsan]") {
   const BlowfishServer shard(1, kTwoAttributes);
   const NodeServer node(shard.Url(), {"--max-value", "1MiB", "--max-replies", "9437184"});
   RespClient client(node.port());
@@ -239,7 +239,7 @@ TEST_CASE("many answers in one batch keep to the limit of replies", "[node][sear
   CHECK(replies['-'] > 40);
 }
 
-TEST_CASE("searches wait for the only server that can search", "[node][search]") {
+TEST_CASE("searches wait for the only server that can search", "[node][search][not_tsan]") {
   BlowfishServer shard(1, kTwoAttributes);
   const Fleet fleet({shard.Url("timeout=1s"), "memory:"});
   RespClient client(fleet.ports().back());
@@ -253,7 +253,7 @@ TEST_CASE("searches wait for the only server that can search", "[node][search]")
   CHECK(Do(client, {"SEARCH", "city", "oslo"}) == "[$key]");
 }
 
-TEST_CASE("a search that cannot be says why", "[node][search]") {
+TEST_CASE("a search that cannot be says why", "[node][search][not_tsan]") {
   const BlowfishServer shard(1, kTwoAttributes);
   const NodeServer node(shard.Url());
   RespClient client(node.port());

@@ -246,7 +246,7 @@ TEST_CASE("nodes with TLS keep ranges on each other's datalets", "[node][cluster
 }
 
 TEST_CASE("a node sends no command to one whose certificate it does not trust",
-          "[node][cluster][tls]") {
+          "[node][cluster][tls][not_tsan]") {
   TlsNodes fleet(2);
   const Authority other;
   const std::string name = fmt::format("node 127.0.0.1:{}", fleet.nodes[1]->port());
@@ -270,7 +270,7 @@ TEST_CASE("a node sends no command to one whose certificate it does not trust",
 }
 
 TEST_CASE("a node sends no command to one whose certificate is for another address",
-          "[node][cluster][tls]") {
+          "[node][cluster][tls][not_tsan]") {
   TlsNodes fleet(1);
   const TlsProgram impostor({STOUT_NODE, "--store", "memory:"}, [&](const std::string& directory) {
     fleet.authority.Issue(directory, "127.0.0.2");
@@ -284,7 +284,7 @@ TEST_CASE("a node sends no command to one whose certificate is for another addre
 }
 
 TEST_CASE("a node whose certificate other nodes would refuse does not start",
-          "[node][cluster][tls]") {
+          "[node][cluster][tls][not_tsan]") {
   const Authority authority;
   const Authority other;
   const TempDirectory directory;
