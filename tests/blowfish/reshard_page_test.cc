@@ -40,7 +40,7 @@ std::size_t SizeOf(const std::vector<KeyState>& page) {
 }
 
 TEST_CASE("a page has at most its bytes and one value, also if large values follow small ones",
-          "[reshard]") {
+          "[reshard][not_tsan]") {
   OpenedShard opened{Schema()};
   const std::vector<KeyState> states = SmallAndLarge();
   const auto write = [&](std::size_t i) {

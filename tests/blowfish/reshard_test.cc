@@ -197,7 +197,7 @@ TEST_CASE("a reshard keeps the most layers of a shard, and changes no number of 
 
 TEST_CASE("a reshard that was stopped goes on, and the directory is not served meanwhile",
           "[reshard][not_tsan]") {
-  Sharded sharded(1, 2, 4000);
+  Sharded sharded(1, 2, 2200);
   int pages = 0;
   std::uint64_t copied = 0;
   const auto one_page = [&](const ReshardProgress& progress) {

@@ -155,7 +155,7 @@ std::vector<std::string> CountsOf(RespClient& client, const std::string& section
   return lines;
 }
 
-TEST_CASE("redis and the shard server answer alike") {
+TEST_CASE("redis and the shard server answer alike", "[not_tsan]") {
   const auto version = GENERATE(as<std::string>(), "2", "3");
   const RedisServer redis;
   std::vector<std::string> settings = {"--freeze-bytes", "16KB", "--merge-bytes", "64KB"};

@@ -53,7 +53,7 @@ TEST_CASE("searches find what brute force finds, through freezes, merges and sta
     if (number > 0) return std::string("lacking");
     return std::string(is_last ? left : left.substr(0, left.find('|')));
   };
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < 4; ++round) {
     RespClient client(server.port());
     for (int i = 0; i < 400; ++i) {
       const std::string key = "k" + std::to_string(random.Below(300));

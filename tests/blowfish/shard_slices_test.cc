@@ -122,7 +122,7 @@ TEST_CASE("when the worker is to end, turns end with an error") {
   CHECK(opened.shard().size() == 2000);
 }
 
-TEST_CASE("a page of SCAN ends behind many keys that were deleted") {
+TEST_CASE("a page of SCAN ends behind many keys that were deleted", "[not_tsan]") {
   OpenedShard opened{Schema()};
   opened.options.compaction = {};
   opened.options.merge_slots = std::make_shared<MergeSlots>(1);

@@ -254,7 +254,7 @@ TEST_CASE("a start with a file that is damaged or cut off has its shard down, or
   CHECK(noticed[".log"] > 0);
 }
 
-TEST_CASE("each flipped bit and each cut of the number of shards is noticed") {
+TEST_CASE("each flipped bit and each cut of the number of shards is noticed", "[not_tsan]") {
   const Content content;
   const std::string text = ReadFile(content.path() + "/shards");
   for (std::size_t at = 0; at < text.size(); ++at) {
