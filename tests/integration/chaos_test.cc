@@ -332,8 +332,8 @@ std::size_t Count(const std::vector<Operation>& history, Operation::Outcome outc
                     [outcome](const Operation& op) { return op.outcome == outcome; }));
 }
 
-void Check(Setup setup, const std::string& name, std::uint64_t usual_seconds = 30) {
-  const std::uint64_t seconds = test::Rounds("STOUT_CHAOS_SECONDS", usual_seconds);
+void Check(Setup setup, const std::string& name) {
+  const std::uint64_t seconds = test::Rounds("STOUT_CHAOS_SECONDS", 15);
   const ChaosRun outcome = Run(setup, name, std::chrono::seconds(seconds));
   const std::size_t ok = Count(outcome.history, Operation::Outcome::kOk);
   const std::size_t unknown = Count(outcome.history, Operation::Outcome::kUnknown);
@@ -360,11 +360,11 @@ TEST_CASE("a fleet on Redis stays linearizable under faults", "[chaos][long]") {
 }
 
 TEST_CASE("nodes on PostgreSQL stay linearizable under faults", "[chaos][long]") {
-  Check(Setup::kNodesPostgres, "nodes-postgres", 25);
+  Check(Setup::kNodesPostgres, "nodes-postgres");
 }
 
 TEST_CASE("nodes on Redis Cluster stay linearizable under faults", "[chaos][long]") {
-  Check(Setup::kNodesCluster, "nodes-cluster", 25);
+  Check(Setup::kNodesCluster, "nodes-cluster");
 }
 
 TEST_CASE("servers that all believe to own one plain store are found out", "[chaos]") {
