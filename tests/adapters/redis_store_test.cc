@@ -137,7 +137,7 @@ TEST_CASE_METHOD(RedisTest, "redis: no batch is larger than an argument that the
   CHECK(WriteNow(*store, Batch(1, {Put("", std::string(most, 'x'), 1)})) == WriteResult{});
 }
 
-TEST_CASE_METHOD(RedisTest, "redis: a batch of 60 MiB") {
+TEST_CASE_METHOD(RedisTest, "redis: a batch of 60 MiB", "[not_tsan]") {
   const auto store = Open();
   std::vector<WriteItem> items;
   std::vector<std::string> keys;

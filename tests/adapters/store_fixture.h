@@ -32,13 +32,16 @@ class FixtureBase {
 
 // A test case for each of these stores. Its body is compiled once, not once for each store.
 #define STOUT_STORE_TEST(name, ...) \
-  STOUT_STORE_TEST_AS(INTERNAL_CATCH_UNIQUE_NAME(StoreTest), name, __VA_ARGS__)
-#define STOUT_STORE_TEST_AS(body, name, ...)         \
-  void body(FixtureBase& fixture);                   \
-  TEMPLATE_TEST_CASE(name, "[store]", __VA_ARGS__) { \
-    TestType fixture;                                \
-    body(fixture);                                   \
-  }                                                  \
+  STOUT_STORE_TEST_AS(INTERNAL_CATCH_UNIQUE_NAME(StoreTest), name, "[store]", __VA_ARGS__)
+// The threads of these are the ones of other cases.
+#define STOUT_STORE_TEST_NOT_TSAN(name, ...) \
+  STOUT_STORE_TEST_AS(INTERNAL_CATCH_UNIQUE_NAME(StoreTest), name, "[store][not_tsan]", __VA_ARGS__)
+#define STOUT_STORE_TEST_AS(body, name, tags, ...) \
+  void body(FixtureBase& fixture);                 \
+  TEMPLATE_TEST_CASE(name, tags, __VA_ARGS__) {    \
+    TestType fixture;                              \
+    body(fixture);                                 \
+  }                                                \
   void body(FixtureBase& fixture)
 
 }  // namespace stout::test

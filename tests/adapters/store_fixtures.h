@@ -1,9 +1,11 @@
 #pragma once
 
+#include <atomic>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "store_fixture.h"
 #include "store_test_support.h"
@@ -109,14 +111,25 @@ class Postgres : public FixtureBase {
   void Reopen() override {
     Close();
     Diagnostics why;
-    auto store = PostgresStore::Open({.connection = server_.Connection(port_)}, executor(), &why);
+    auto store = PostgresStore::Open({.connection = server().Connection(port_), .table = table_},
+                                     executor(), &why);
     if (!store) throw std::runtime_error(why.message);
     store_ = *std::move(store);
   }
 
  protected:
-  PostgresServer server_;
-  int port_ = server_.port();
+  // One for all, each of which has a table of its own: a start takes longer than most tests.
+  static PostgresServer& server() {
+    static PostgresServer server;
+    return server;
+  }
+  static std::string FreshTable() {
+    static std::atomic<int> next{0};
+    return "store_" + std::to_string(++next);
+  }
+
+  const std::string table_ = FreshTable();
+  int port_ = server().port();
 };
 
 // Each transaction in another session.
@@ -129,7 +142,7 @@ class PooledPostgres : public Postgres {
   ~PooledPostgres() override { Close(); }
 
  private:
-  Pgbouncer pooler_{server_.port()};
+  Pgbouncer pooler_{server().port()};
 };
 #endif
 

@@ -75,8 +75,8 @@ std::string WrongWithScan(Store& store, const ScanRequest& request, const Model&
   return WrongWith(ScanAll(store, request), request, store.traits(), model);
 }
 
-STOUT_STORE_TEST("a scan returns each key with its stamp, whatever the size of pages",
-                 STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan returns each key with its stamp, whatever the size of pages",
+                          STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(store.traits().scans);
   const Epoch epoch = NewEpochNow(store);
@@ -97,14 +97,14 @@ STOUT_STORE_TEST("a scan returns each key with its stamp, whatever the size of p
   CHECK(WrongWithScan(store, {}, model) == "");
 }
 
-STOUT_STORE_TEST("a scan of an empty store ends without a key", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan of an empty store ends without a key", STOUT_TEST_ALL_STORES) {
   CHECK(WrongWithScan(fixture.store(), {}, {}) == "");
   // A store may have nothing but what it needs for itself.
   (void)NewEpochNow(fixture.store());
   CHECK(WrongWithScan(fixture.store(), {}, {}) == "");
 }
 
-STOUT_STORE_TEST("a scan returns keys of any bytes", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan returns keys of any bytes", STOUT_TEST_ALL_STORES) {
   Model model;
   std::vector<WriteItem> items;
   Version version = 0;
@@ -119,7 +119,8 @@ STOUT_STORE_TEST("a scan returns keys of any bytes", STOUT_TEST_ALL_STORES) {
   }
 }
 
-STOUT_STORE_TEST("a scan of an ordered store begins behind any key", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan of an ordered store begins behind any key",
+                          STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   if (!store.traits().ordered) return;
   Model model;
@@ -138,7 +139,8 @@ STOUT_STORE_TEST("a scan of an ordered store begins behind any key", STOUT_TEST_
   }
 }
 
-STOUT_STORE_TEST("a scan with a bad cursor or a limit of 0 is refused", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan with a bad cursor or a limit of 0 is refused",
+                          STOUT_TEST_ALL_STORES) {
   Store& store = fixture.store();
   CHECK(WriteNow(store, Batch(1, {Put("a", "", 1), Put("b", "", 2)})) == WriteResult{});
   CHECK(ScanNow(store, {.cursor = {}, .limit = 0}).errc == Errc::kRefused);
@@ -155,7 +157,7 @@ STOUT_STORE_TEST("a scan with a bad cursor or a limit of 0 is refused", STOUT_TE
   }
 }
 
-STOUT_STORE_TEST("a scan agrees with a model after random writes", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan agrees with a model after random writes", STOUT_TEST_ALL_STORES) {
   const unsigned seed = GENERATE(1U, 2U, 3U);
   CAPTURE(seed);
   std::mt19937 random(seed);
@@ -213,7 +215,8 @@ STOUT_STORE_TEST("a scan returns all keys that are there throughout, whatever el
   writer.join();
 }
 
-STOUT_STORE_TEST("a page of large values is bounded, and none is left out", STOUT_TEST_ALL_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a page of large values is bounded, and none is left out",
+                          STOUT_TEST_ALL_STORES) {
   constexpr std::size_t kMiB = std::size_t{1} << 20;
   Store& store = fixture.store();
   Model model;
@@ -241,8 +244,8 @@ STOUT_STORE_TEST("a page of large values is bounded, and none is left out", STOU
 }
 
 #ifdef STOUT_TEST_HAS_DURABLE_STORES
-STOUT_STORE_TEST("a scan goes on with its cursor after the store is reopened",
-                 STOUT_TEST_DURABLE_STORES) {
+STOUT_STORE_TEST_NOT_TSAN("a scan goes on with its cursor after the store is reopened",
+                          STOUT_TEST_DURABLE_STORES) {
   Model model;
   std::vector<WriteItem> items;
   for (Version i = 1; i <= 40; ++i) items.push_back(Put("k" + std::to_string(i), "v", i));
