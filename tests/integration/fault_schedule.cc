@@ -53,12 +53,16 @@ void FaultSchedule::Pass(milliseconds time) {
   }
 }
 
-// The kind of fault that has waited longest and can strike now.
+// Strikes with the kind of fault that has waited longest and can strike now. If one was passed over
+// often, the others wait for it: a busy machine may never be at rest between them.
 void FaultSchedule::StrikeOne() {
-  for (auto kind = kinds_.begin(); kind != kinds_.end(); ++kind) {
+  const bool is_late = passed_over_ > 3 * kinds_.size();
+  const auto end = is_late ? kinds_.begin() + 1 : kinds_.end();
+  for (auto kind = kinds_.begin(); kind != end; ++kind) {
     const std::size_t target = kind->targets[random_.Below(kind->targets.size())];
     if (busy_.contains(target) || !kind->possible()) continue;
     busy_.insert(target);
+    passed_over_ = kind == kinds_.begin() ? 0 : passed_over_ + 1;
     const std::string what = fmt::format("{}, target {}", kind->name, target);
     Say(what);
     struck_.insert(kind->name);

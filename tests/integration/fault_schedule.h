@@ -68,7 +68,8 @@ class FaultSchedule {
   SplitMix64 random_;
   std::ostream& log_;
   const Step keep_up_;
-  std::vector<Kind> kinds_;
+  std::vector<Kind> kinds_;      // the one that has waited longest comes first
+  std::size_t passed_over_ = 0;  // times that this one could not strike, and another did
   std::set<std::string> struck_;
   std::set<std::size_t> busy_;  // targets
   std::multimap<Clock::time_point, Step> steps_;
