@@ -10,8 +10,8 @@
 
 namespace stout::internal {
 
-/// Calls `done` after `parts` calls of Finish, with the first error if there is one. With no parts,
-/// Of calls it at once. Threads: Finish may be called from any thread.
+/// Calls `done` after `parts` calls of Finish, with the first error if there is one. If `parts` is
+/// zero, `done` is called at once. Threads: any thread may call Finish.
 class Join {
  public:
   using Done = UniqueFunction<void(ErrorCode)>;

@@ -225,7 +225,7 @@ class RangeKeeper {
   void TickSoon(TimePoint now) {
     (void)IsDue(SaturatingAdd(now, options_.member_timeout / 4), now);
   }
-  /// What is wrong with members.
+  /// The members that fail, by reason.
   struct Failures {
     MemberMask lost = 0;      // without all data
     MemberMask failing = 0;   // silent, lagging, refusing or unwanted
