@@ -18,6 +18,7 @@
 #include "resp/server/command_replies.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
+#include "stout/adapters/partition.h"
 #include "stout/core/lease_table.h"
 
 namespace stout::node {
@@ -33,16 +34,11 @@ struct Span {
 // Returns the slots that are owned, in order.
 std::vector<Span> OwnedSlots(const LeaseTable& table) {
   std::vector<Span> spans;
-  const std::size_t ranges = table.ranges.size();
-  // The first slot of a range: the least with slot * ranges / kSlots == range.
-  const auto first_of = [&](std::size_t range) {
-    return (range * redis::kSlots + ranges - 1) / ranges;
-  };
-  for (std::size_t range = 0; range < ranges; ++range) {
+  const Partition partition = SlotPartition(static_cast<RangeId>(table.ranges.size()));
+  for (RangeId range = 0; range < partition.ranges; ++range) {
     const std::optional<Lease>& lease = table.ranges[range];
     if (!lease) continue;
-    const std::size_t first = first_of(range);
-    const std::size_t last = first_of(range + 1) - 1;
+    const auto [first, last] = *partition.SlotsOf(range);
     const bool extends = !spans.empty() && spans.back().last + 1 == first &&
                          spans.back().owner.address == lease->address;
     extends ? void(spans.back().last = last) : spans.push_back({first, last, *lease});

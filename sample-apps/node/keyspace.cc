@@ -168,6 +168,11 @@ std::unique_ptr<Keyspace> MakeAlone(const asio::any_io_executor& keys, Store& st
 std::unique_ptr<Keyspace> MakeShared(const asio::any_io_executor& keys,
                                      const asio::any_io_executor& clients, Store& store,
                                      std::unique_ptr<LeaseService> leases, const Config& config) {
+  const Partition partition = config.partition();
+  for (RangeId range = 0; range < partition.ranges; ++range) {
+    const auto slots = partition.SlotsOf(range);
+    if (slots) store.LimitScope(ScopeOf(config.scope, range), *slots);
+  }
   auto source = std::make_unique<SharedStore>(keys, store, config.scope, MapOptions(config));
   return std::make_unique<Shared>(keys, clients, std::move(leases), std::move(source), nullptr,
                                   config);

@@ -19,9 +19,9 @@ class ScriptedClusterTest : public StoreOpener {
  public:
   ScriptedClusterTest() { Follow({}); }
 
-  std::unique_ptr<Store> Open() {
+  std::unique_ptr<Store> Open(const std::string& options = "") {
     return OpenUrl("redis-cluster://127.0.0.1:" + std::to_string(nodes_[0].port()) +
-                   "?connections=1&read_connections=1");
+                   "?connections=1&read_connections=1" + options);
   }
 
  protected:
@@ -253,6 +253,25 @@ TEST_CASE_METHOD(RepeatedFenceTest, "redis cluster: a fence of another pair asks
   CHECK_FALSE(FenceNow(*store_, "t", 6));
   CHECK(TakeFences() == kAll);
   CHECK_FALSE(FenceNow(*store_, "s", 6));
+  CHECK(TakeFences() == kAll);
+}
+
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: a scope that is limited to some slots is fenced in these alone",
+                 "[not_tsan]") {
+  store_->LimitScope("t", {4999, 5002});
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    CHECK_FALSE(FenceNow(*store_, "t", 6));
+    CHECK(TakeFences() == 4);
+    CHECK(redis::SlotOf(FencesOf(nodes_[0]).back()) == 5000);
+    CHECK(redis::SlotOf(FencesOf(nodes_[1]).back()) == 5002);
+  }
+  CHECK_FALSE(FenceNow(*store_, "s", 5));
+  CHECK(TakeFences() == ranges_.size());
+  // With a prefix, a key's slot is not the one that the caller knows.
+  const auto other = Open("&prefix=app:");
+  other->LimitScope("t", {4999, 5002});
+  CHECK_FALSE(FenceNow(*other, "t", 7));
   CHECK(TakeFences() == kAll);
 }
 

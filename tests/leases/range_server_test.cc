@@ -10,6 +10,7 @@
 #include <set>
 
 #include "lease_test_support.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/forwarding_store.h"
 #include "stout/in_process_leases.h"
@@ -92,6 +93,24 @@ TEST_CASE("a slot partition gives each range equal parts of Redis Cluster's slot
   const Partition hash = HashPartition(16);
   CHECK(hash.name == kHashPartition);
   CHECK(hash.RangeOf("document") == 5);
+}
+
+TEST_CASE("a slot partition knows the slots of each range", "[ranges]") {
+  for (const RangeId ranges : {1, 3, 16, 16384}) {
+    const Partition partition = SlotPartition(ranges);
+    std::size_t next = 0;
+    for (RangeId range = 0; range < ranges; ++range) {
+      const HashSlots slots = partition.SlotsOf(range).value();
+      REQUIRE(slots.first == next);
+      next = slots.last + std::size_t{1};
+      const auto& tags = redis::SlotTags();
+      REQUIRE(partition.RangeOf('{' + tags[slots.first] + '}') == range);
+      REQUIRE(partition.RangeOf('{' + tags[slots.last] + '}') == range);
+    }
+    REQUIRE(next == redis::kSlots);
+  }
+  CHECK_FALSE(HashPartition(16).SlotsOf(0));
+  CHECK_FALSE(IntervalPartition({"m"}).SlotsOf(0));
 }
 
 TEST_CASE("a range server hands its ranges to another, with what is acknowledged", "[ranges]") {

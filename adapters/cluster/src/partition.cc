@@ -14,6 +14,7 @@
 namespace stout {
 namespace {
 
+constexpr std::string_view kSlotsName = "slots";
 constexpr std::string_view kIntervals = "range:";
 
 // The name is in the records of lease services.
@@ -82,13 +83,23 @@ KeyFilter Partition::KeysOf(RangeId range) const {
   };
 }
 
+std::optional<HashSlots> Partition::SlotsOf(RangeId range) const {
+  if (name != kSlotsName) return std::nullopt;
+  // The least slot with slot * ranges / kSlots == range.
+  const auto first_of = [this](std::size_t of) {
+    return (of * redis::kSlots + ranges - 1) / ranges;
+  };
+  return HashSlots{static_cast<redis::Slot>(first_of(range)),
+                   static_cast<redis::Slot>(first_of(range + 1) - 1)};
+}
+
 Partition HashPartition(RangeId ranges) {
   return {std::string(kHashPartition), ranges,
           [](std::string_view key, RangeId count) { return stout::RangeOf(key, count); }};
 }
 
 Partition SlotPartition(RangeId ranges) {
-  return {"slots", ranges, [](std::string_view key, RangeId count) {
+  return {std::string(kSlotsName), ranges, [](std::string_view key, RangeId count) {
             return static_cast<RangeId>(redis::SlotOf(key) * std::size_t{count} / redis::kSlots);
           }};
 }

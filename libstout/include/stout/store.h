@@ -113,6 +113,11 @@ class Store {
     handler(Errc::kRefused);
   }
 
+  /// Promises that each key of `scope` is in one of these slots. A store that keeps a fence in each
+  /// slot then leaves out the others. Call it before Fence(); it lasts until the store is destroyed.
+  /// Each owner of the scope must keep the promise, whether it makes it or not.
+  virtual void LimitScope([[maybe_unused]] const Scope& scope, [[maybe_unused]] HashSlots slots) {}
+
   /// Reads one page of all keys and their newest durable states, tombstones included. Start with an
   /// empty cursor and repeat with each answer's cursor until it is empty. `request` may be
   /// destroyed after the call. A store that scans keeps these promises:

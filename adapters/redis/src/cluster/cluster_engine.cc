@@ -15,6 +15,16 @@ using redis::Reply;
 using redis::Request;
 using redis::Server;
 
+namespace {
+
+std::vector<redis::Slot> SlotsIn(HashSlots slots) {
+  std::vector<redis::Slot> all(slots.last - slots.first + 1);
+  std::iota(all.begin(), all.end(), slots.first);
+  return all;
+}
+
+}  // namespace
+
 RedisClusterStore::Engine::Engine(const Options& options, const redis::Replication& replication,
                                   redis::SlotMap map, const asio::any_io_executor& strand,
                                   std::shared_ptr<redis::LossWatch> watch)
@@ -113,6 +123,10 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {
   const bool noted = co_await NoteEpoch(epoch);
   if (!noted) co_return Errc::kTransient;
+  if (const auto limit = limits_.find(scope); limit != limits_.end()) {
+    const Fenced fenced = co_await FenceIn(SlotsIn(limit->second), scope, epoch);
+    co_return fenced.errc;
+  }
   const FullFence wanted{scope, epoch, topology->owners_version()};
   if (full_fence_ == wanted) {
     const Fenced repeated = co_await FenceIn(topology->RangeEnds(), scope, epoch);
@@ -120,9 +134,7 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
     full_fence_.reset();
     if (repeated.errc != Errc::kOk) co_return repeated.errc;
   }
-  std::vector<redis::Slot> all(redis::kSlots);
-  std::iota(all.begin(), all.end(), redis::Slot{0});
-  const Fenced fenced = co_await FenceIn(std::move(all), scope, epoch);
+  const Fenced fenced = co_await FenceIn(SlotsIn({}), scope, epoch);
   full_fence_ = fenced.errc == Errc::kOk ? std::optional(wanted) : std::nullopt;
   co_return fenced.errc;
 }

@@ -4,6 +4,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,8 +32,11 @@ class RedisClusterStore::Engine {
   // One key a request.
   [[nodiscard]] boost::asio::awaitable<ReadResult> Read(std::vector<redis::Request> requests);
   [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch();
-  // In all slots; a repetition in one slot of each range that a master serves, see the source.
+  // In all slots of the scope. Unless these are limited, a repetition is sent to one slot of each
+  // range that a master serves; see the source.
   [[nodiscard]] boost::asio::awaitable<Errc> Fence(Scope scope, Epoch epoch);
+  // On the strand.
+  void LimitScope(const Scope& scope, HashSlots slots) { limits_[scope] = slots; }
 
   // A page, see the source.
   [[nodiscard]] boost::asio::awaitable<ScanResult> Scan(ScanRequest request,
@@ -74,6 +78,7 @@ class RedisClusterStore::Engine {
   // On the strand.
   Epoch noted_epoch_ = 0;                // The largest that the cluster is known to remember.
   std::optional<FullFence> full_fence_;  // The last one, unless a slot may have lost it.
+  std::map<Scope, HashSlots> limits_;    // Scopes that are not listed have all slots.
 };
 
 }  // namespace stout

@@ -6,6 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/strand.hpp>
 #include <optional>
 #include <utility>
@@ -134,6 +135,12 @@ void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler hand
   auto call = pending_.AddErrc(std::move(handler), Errc::kTransient);
   Start<Errc>(engine_->topology->strand(), call,
               [engine = engine_, scope, epoch] { return engine->Fence(scope, epoch); });
+}
+
+void RedisClusterStore::LimitScope(const Scope& scope, HashSlots slots) {
+  if (!engine_->layout.prefix().empty()) return;  // The keys of the cluster are in other slots.
+  asio::dispatch(engine_->topology->strand(),
+                 [engine = engine_, scope, slots] { engine->LimitScope(scope, slots); });
 }
 
 void RedisClusterStore::Scan(const ScanRequest& request, ScanHandler handler) {

@@ -47,6 +47,12 @@ using Epoch = std::uint64_t;
 /// of keys. The empty scope has no keys. See `Store::Fence`.
 using Scope = std::string;
 
+/// Hash slots of Redis Cluster, from `first` to `last`, both included.
+struct HashSlots {
+  std::uint16_t first = 0;
+  std::uint16_t last = 16383;
+};
+
 /// Index of a lane: a set of keys that share a bottleneck in the store.
 using LaneId = std::uint32_t;
 

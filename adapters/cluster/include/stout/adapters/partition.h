@@ -7,6 +7,7 @@
 
 #include "stout/core/batch.h"
 #include "stout/core/lease_table.h"
+#include "stout/core/types.h"
 #include "stout/error.h"
 
 namespace stout {
@@ -29,6 +30,8 @@ struct Partition {
   /// Returns a filter for the keys of a range, which is below `ranges`. It does not refer to this,
   /// and has at most two of the bounds.
   [[nodiscard]] KeyFilter KeysOf(RangeId range) const;
+  /// Returns the slots of a range, which is below `ranges`; nullopt unless this is a SlotPartition.
+  [[nodiscard]] std::optional<HashSlots> SlotsOf(RangeId range) const;
 };
 
 /// "hash": stout::RangeOf(key, ranges).

@@ -31,6 +31,8 @@ class KeyPrefixStore final : public ForwardingStore {
   }
   void Write(const WriteBatch& batch, WriteHandler handler) override;
   void Read(const ReadBatch& batch, ReadHandler handler) override;
+  /// Has no effect: the store sees other keys, which are in other slots.
+  void LimitScope(const Scope&, HashSlots) override {}
   void Scan(const ScanRequest& request, ScanHandler handler) override;
   void Search(const SearchRequest& request, SearchHandler handler) override;
 

@@ -36,7 +36,8 @@ namespace stout {
 /// master was started again, or a slot has got another master.
 ///
 /// Fence() writes one key per slot, 16,384 in all, and takes some tenths of a second. A repetition
-/// of the last fence that succeeded asks one slot of each range that a master serves.
+/// of the last fence that succeeded asks one slot of each range that a master serves. After
+/// LimitScope() it writes in the slots of the scope only, unless the URL has a prefix.
 ///
 /// Owner, Threads: as RedisStore.
 /// Errors: as RedisStore, but often item by item, because nodes fail on their own. Also kTransient
@@ -71,6 +72,7 @@ class RedisClusterStore final : public Store {
   void Read(const ReadBatch& batch, ReadHandler handler) override;
   void NewEpoch(EpochHandler handler) override;
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override;
+  void LimitScope(const Scope& scope, HashSlots slots) override;
   void Scan(const ScanRequest& request, ScanHandler handler) override;
 
   /// Since the store opened.
