@@ -23,8 +23,9 @@ inline const RangeRecord& RecordOf(const range::Commit& commit) {
 /// Three members, of which the first `in` are in, under epoch 5. The test is the driver.
 struct Range {
   explicit Range(MemberIndex in = 3) : Range(Record(in)) {}
-  explicit Range(RangeRecord record, RangeKeeperOptions options = Options())
-      : keeper(7, {std::move(record), 10}, set, std::move(options)) {}
+  explicit Range(RangeRecord record, RangeKeeperOptions options = Options(),
+                 ReplicaOptions replicas = {})
+      : set(5, replicas), keeper(7, {std::move(record), 10}, set, std::move(options)) {}
 
   static RangeRecord Record(MemberIndex in) {
     RangeRecord record;
@@ -122,7 +123,7 @@ struct Range {
     REQUIRE(keeper.settled());
   }
 
-  ReplicaSet set{5, {}};
+  ReplicaSet set;
   RangeKeeper keeper;
   TimePoint now{100s};
   Revision revision = 10;

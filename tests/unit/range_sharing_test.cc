@@ -426,6 +426,25 @@ TEST_CASE("the sweep after sharing waits for half of the time that stores rememb
   range.Scanned(0, {});
 }
 
+TEST_CASE("a node serves once writes have as many members as they need, or all that came in time",
+          "[keeper][sharing]") {
+  Range range(Shared(2), Long(true), {.min_in = 2});
+  range.keeper.Start(range.now);
+  for (MemberIndex m = 0; m < 2; ++m) range.AnswerFence();
+  range.AnswerRead();
+  const auto late = range.Next<range::Read>();
+  CHECK(range.Next<range::Open>().member == 0);
+  CHECK(range.Quiet());
+  CHECK_FALSE(range.keeper.serving());
+  SECTION("the second one proves itself") {
+    range.keeper.OnRead(late.attempt, Range::Marked(late.member, ""), range.now);
+    CHECK(range.Next<range::Open>().member == 1);
+  }
+  SECTION("the second one stays silent") { range.Pass(2s); }
+  range.Next<range::Serve>();
+  CHECK(range.keeper.serving());
+}
+
 TEST_CASE("a node writes to the members that prove themselves", "[keeper][sharing]") {
   Range range(Shared(2), Long(true));
   range.keeper.Start(range.now);

@@ -60,13 +60,18 @@ void RangeKeeper::WriteShared(TimePoint now) {
       member = {.progress = now, .wrote = now};
       set_.SetState(m, MemberState::kIn);
       actions_.push_back(range::Open{m});
-      if (!std::exchange(writes_shared_, true)) actions_.push_back(range::Serve{});
       continue;
     }
     if (!IsStalled(m, now) && !member.lost && !member.lagging && !member.refused) continue;
     PauseMember(m, options_.walk.retry, now);
     Shut(m);
   }
+  if (writes_shared_ || set_.writers() == 0) return;
+  // The first members do not refuse writes while others need a moment longer.
+  const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
+  if (!set_.takes_writes() && !IsDue(limit, now)) return;
+  writes_shared_ = true;
+  actions_.push_back(range::Serve{});
 }
 
 // A member that left after the sharing, before the sweep, may be the only one that has an

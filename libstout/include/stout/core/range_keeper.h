@@ -331,7 +331,7 @@ class RangeKeeper {
   TimePoint sweep_due_ = TimePoint::min();
   std::size_t failed_sweeps_ = 0;
 
-  bool writes_shared_ = false;  // at least one member has been opened
+  bool writes_shared_ = false;  // to as many members as writes need, or to those that came in time
   TimePoint shared_since_{};    // for this owner
   TimePoint merge_began_{};
   TimePoint merge_due_ = TimePoint::min();
