@@ -4,6 +4,7 @@
 #include "stout/sim/replication.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -123,6 +124,22 @@ TEST_CASE("all members have what an acknowledgement or a read reveals, under any
   CHECK(model.writes() > 3000);
   CHECK(model.reads() > 3000);
   CHECK(model.broken() == 0);
+}
+
+TEST_CASE("a run of replication ends once it is told to", "[replication]") {
+  ReplicationSpec spec = BusyMembers(Design::kParallel, 1);
+  spec.duration_s = 1e6;
+  std::atomic<bool> stop = false;
+  std::uint64_t largest = 0;
+  int written = 0;
+  const auto watch = [&](const ReplicationEvent& event) {
+    if (event.kind != ReplicationEvent::Kind::kWritten) return;
+    largest = std::max(largest, event.request);
+    if (++written == 10'000) stop = true;
+  };
+  (void)SimulateReplication(spec, Natural{}, watch, &stop);
+  CHECK(written < 11'000);  // the batch that was under way ends
+  CHECK(largest < 1'000);   // those that are complete take no memory
 }
 
 TEST_CASE("the model of promises sees a member that lags, and a read that goes back",

@@ -287,6 +287,7 @@ int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
     tell(error.what());
     status = error.status;
   } catch (const PlotError& error) {
+    if (program::Interrupt::flag()) return kInterrupted;  // which also ended gnuplot
     tell(error.what());
   } catch (const std::bad_alloc&) {
     tell("there is not enough memory for this scenario: make the scenario smaller");

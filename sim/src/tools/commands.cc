@@ -7,7 +7,6 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <sstream>
 #include <utility>
 
 #include "program/interrupt.h"
@@ -100,14 +99,10 @@ void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
 
 std::string ReadFile(const fs::path& file) {
   std::ifstream in(file);
-  std::ostringstream text;
-  // A directory opens, but gives nothing to read.
-  if (!in || !(text << in.rdbuf())) {
-    const bool empty = fs::is_regular_file(file) && fs::is_empty(file);
-    if (empty) return "";
-    throw CannotRead(file);
-  }
-  return text.str();
+  if (!in || fs::is_directory(file)) throw CannotRead(file);
+  std::string text(std::istreambuf_iterator<char>(in), {});
+  if (in.bad()) throw CannotRead(file);
+  return text;
 }
 
 void WriteFile(const fs::path& file, const std::string& text, const Tool& tool) {
@@ -206,7 +201,7 @@ ExitCode Execute(const SweepCommandOptions& options, const Tool& tool) {
 
 ExitCode Execute(const PlotOptions& options, const Tool& tool) {
   std::string script;
-  const std::string text = ReadFile(options.files.front());
+  const fs::path& first = options.files.front();
   switch (options.kind) {
     case PlotOptions::Kind::kTimeline: {
       std::vector<Result> results;
@@ -218,10 +213,10 @@ ExitCode Execute(const PlotOptions& options, const Tool& tool) {
       break;
     }
     case PlotOptions::Kind::kSweep:
-      script = SweepScript(FromFile(ReadSweep(text), options.files.front()), options.output);
+      script = SweepScript(FromFile(ReadSweep(ReadFile(first)), first), options.output);
       break;
     case PlotOptions::Kind::kGrid:
-      script = RegretScript(FromFile(ReadGridFile(text), options.files.front()), options.output);
+      script = RegretScript(FromFile(ReadGridFile(ReadFile(first)), first), options.output);
       break;
   }
   if (options.script) {

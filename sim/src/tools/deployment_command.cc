@@ -116,12 +116,13 @@ ExitCode Execute(const DeploymentOptions& options, const Tool& tool) {
     }
   }
   const auto run = [&](std::size_t i) {
-    if (!program::Interrupt::flag()) points[i].result = SimulateDeployment(points[i].spec);
+    points[i].result = SimulateDeployment(points[i].spec, &program::Interrupt::flag());
   };
   RunJobs(points.size(), options.jobs, run, [] {});
   if (program::Interrupt::flag()) return kInterrupted;
-  if (!options.json_file.empty()) WriteFile(options.json_file, Json(points), tool);
+  // First, because the file may not be writable.
   if (options.json_file != "-") fmt::print(tool.out, "{}", Table(points));
+  if (!options.json_file.empty()) WriteFile(options.json_file, Json(points), tool);
   return kOk;
 }
 

@@ -238,7 +238,7 @@ void RunGnuplot(const std::string& script) {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw PlotError("gnuplot failed; its message stands above");
+    throw PlotError("gnuplot failed: see its message above");
   }
 }
 

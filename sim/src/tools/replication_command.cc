@@ -50,7 +50,7 @@ double WritesPerSecond(double load_percent, const ReplicationSpec& spec) {
 ReplicationResult RunAt(double load_percent, ReplicationSpec spec, const Contender& contender) {
   spec.design = contender.design;
   spec.rate_per_s = WritesPerSecond(load_percent, spec) / (1 - spec.read_fraction);
-  return SimulateReplication(spec, contender.policy);
+  return SimulateReplication(spec, contender.policy, nullptr, &program::Interrupt::flag());
 }
 
 /// Highest load whose requests are answered in time, to 1 %.
@@ -156,10 +156,11 @@ ExitCode Execute(const ReplicationOptions& options, const Tool& tool) {
   };
   RunJobs(contenders.size(), options.jobs, run, [] {});
   if (program::Interrupt::flag()) return kInterrupted;
+  // First, because the file may not be writable.
+  if (options.json_file != "-") fmt::print(tool.out, "{}", Table(options, spec, contenders));
   if (!options.json_file.empty()) {
     WriteFile(options.json_file, Json(options, spec, contenders), tool);
   }
-  if (options.json_file != "-") fmt::print(tool.out, "{}", Table(options, spec, contenders));
   return kOk;
 }
 

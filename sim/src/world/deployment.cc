@@ -1,6 +1,7 @@
 #include "stout/sim/deployment.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -51,8 +52,8 @@ std::uint64_t Changes(const LeaseTable& before, const LeaseTable& after) {
 
 class Deployment {
  public:
-  explicit Deployment(const DeploymentSpec& spec)
-      : spec_(spec), rtt_(Microseconds(spec.rtt_us)), nodes_(spec.nodes), ranges_(spec.ranges) {}
+  Deployment(const DeploymentSpec& spec, const std::atomic<bool>* stop)
+      : spec_(spec), stop_(stop), nodes_(spec.nodes), ranges_(spec.ranges) {}
 
   DeploymentResult Run() {
     DeploymentResult result;
@@ -102,6 +103,7 @@ class Deployment {
     });
   }
 
+  [[nodiscard]] bool stopped() const { return stop_ != nullptr && *stop_; }
   [[nodiscard]] Duration Backlog() const { return std::max(Duration(), free_at_ - agenda_.now()); }
 
   template <typename Event>
@@ -109,14 +111,14 @@ class Deployment {
     meter_ = PhaseMeter(agenda_.now(), Backlog());
     const TimePoint end = agenda_.now() + length.value_or(kPhaseLimit);
     event();
-    while (agenda_.next() < end && (length || !Settled())) agenda_.Pop()();
+    while (!stopped() && agenda_.next() < end && (length || !Settled())) agenda_.Pop()();
     return meter_.End(length ? end : agenda_.now(), Backlog(), length || Settled());
   }
 
   // A node that dies now has its session for the longest time.
   void AwaitRenewal(NodeIndex n) {
     awaited_ = n;
-    while (awaited_) agenda_.Pop()();
+    while (!stopped() && awaited_) agenda_.Pop()();
   }
 
   [[nodiscard]] bool Settled() const { return right_ == spec_.ranges && drops_ == 0; }
@@ -372,7 +374,8 @@ class Deployment {
   void Do(NodeIndex, const lease::Left&) {}
 
   const DeploymentSpec spec_;
-  const Duration rtt_;
+  const std::atomic<bool>* const stop_;
+  const Duration rtt_ = Microseconds(spec_.rtt_us);
   EventQueue<UniqueFunction<void()>> agenda_;
   LeaseLedger ledger_{1};
   std::shared_ptr<const LeaseTable> table_ = std::make_shared<const LeaseTable>();
@@ -390,8 +393,8 @@ class Deployment {
 }  // namespace
 }  // namespace internal
 
-DeploymentResult SimulateDeployment(const DeploymentSpec& spec) {
-  return internal::Deployment(spec).Run();
+DeploymentResult SimulateDeployment(const DeploymentSpec& spec, const std::atomic<bool>* stop) {
+  return internal::Deployment(spec, stop).Run();
 }
 
 }  // namespace stout::sim

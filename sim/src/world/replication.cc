@@ -1,9 +1,9 @@
 #include "stout/sim/replication.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <string>
@@ -13,6 +13,7 @@
 
 #include "stout/core/effects.h"
 #include "stout/core/engine.h"
+#include "stout/core/pool.h"
 #include "stout/core/state_source.h"
 #include "stout/sim/digest.h"
 #include "stout/sim/event_queue.h"
@@ -31,7 +32,7 @@ namespace stout::sim {
 namespace internal {
 namespace {
 
-using Number = std::uint64_t;  // of a request
+using Number = std::uint32_t;  // of a request that is not complete
 using Versions = std::vector<std::uint64_t>;
 
 std::uint64_t NumberOf(std::string_view bytes) {
@@ -95,9 +96,11 @@ struct Request {
 
 class ReplicatedWorld {
  public:
-  ReplicatedWorld(const ReplicationSpec& spec, const Policy& policy, const ReplicationWatch& watch)
+  ReplicatedWorld(const ReplicationSpec& spec, const Policy& policy, const ReplicationWatch& watch,
+                  const std::atomic<bool>* stop)
       : spec_(spec),
         watch_(watch),
+        stop_(stop),
         random_(spec.seed),
         links_(spec.store, random_.Fork()),
         half_rtt_(Microseconds(spec.store.rtt_us / 2)),
@@ -113,7 +116,8 @@ class ReplicatedWorld {
     const double most_waiting = std::max(1000.0, spec_.rate_per_s * spec_.duration_s / 4);
     Plan();
     bool keeps_up = true;
-    while (keeps_up && Step()) keeps_up = static_cast<double>(waiting_) <= most_waiting;
+    while (keeps_up && !stopped() && Step())
+      keeps_up = static_cast<double>(waiting_) <= most_waiting;
     ReplicationResult result;
     result.write_latency_ms = writes_.Summary();
     result.read_latency_ms = reads_.Summary();
@@ -134,13 +138,14 @@ class ReplicatedWorld {
     enum class Kind { kRequest, kForward, kBatch, kAnswer, kPoll, kRead, kReadDone, kReadBack };
     Kind kind;
     std::uint32_t member = 0;
-    std::uint64_t what = 0;        // a request or a flight
+    std::uint32_t what = 0;        // a request or a flight
     std::vector<Number> requests;  // kForward
   };
   using Kind = Message::Kind;
 
   [[nodiscard]] bool IsChain() const { return spec_.design == ReplicationSpec::Design::kChain; }
   [[nodiscard]] std::uint32_t last() const { return spec_.members - 1; }
+  [[nodiscard]] bool stopped() const { return stop_ != nullptr && *stop_; }
 
   /// Arrival of what one node sends now to another.
   TimePoint Over(std::uint32_t from, std::uint32_t to, TimePoint now) {
@@ -213,8 +218,9 @@ class ReplicatedWorld {
   void Plan() {
     arrival_ += Nanoseconds(kNsPerS / spec_.rate_per_s * random_.Exponential());
     const bool is_read = random_.Unit() < spec_.read_fraction;
-    requests_.push_back({.is_read = is_read, .key = random_.Below(spec_.keys), .sent = arrival_});
-    agenda_.Push(arrival_ + half_rtt_, {Kind::kRequest, 0, requests_.size() - 1, {}});
+    const Number number = requests_.Take();
+    requests_[number] = {.is_read = is_read, .key = random_.Below(spec_.keys), .sent = arrival_};
+    agenda_.Push(arrival_ + half_rtt_, {Kind::kRequest, 0, number, {}});
   }
 
   void Take(Number number, TimePoint now) {
@@ -279,7 +285,8 @@ class ReplicatedWorld {
   }
 
   void Complete(Number number, TimePoint now) {
-    const Request& request = requests_[number];
+    const Request request = requests_[number];
+    requests_.Give(number);
     --waiting_;
     Tell(request.is_read ? ReplicationEvent::Kind::kRead : ReplicationEvent::Kind::kWritten, 0,
          number, request.key, request.version);
@@ -323,7 +330,9 @@ class ReplicatedWorld {
     member.engine.TakeEffects(member.effects);
     for (WriteBatch& batch : member.effects.writes) Send(index, std::move(batch), now);
     std::vector<Number> done;
-    for (const RunReply& reply : member.effects.replies) done.push_back(reply.id);
+    for (const RunReply& reply : member.effects.replies) {
+      done.push_back(static_cast<Number>(reply.id));
+    }
     if (IsChain() && index < last()) {
       if (done.empty()) return;
       agenda_.Push(Over(index, index + 1, now), {Kind::kForward, index + 1, 0, std::move(done)});
@@ -354,13 +363,14 @@ class ReplicatedWorld {
 
   const ReplicationSpec& spec_;
   const ReplicationWatch& watch_;
+  const std::atomic<bool>* const stop_;
   Random random_;
   Links links_;
   const Duration half_rtt_;
   const TimePoint warm_, end_;
   EventQueue<Message> agenda_;
   std::vector<std::unique_ptr<Member>> members_;
-  std::deque<Request> requests_;
+  Pool<Request> requests_;
   TimePoint arrival_ = kStart;
   std::uint64_t version_ = 0;
   std::uint64_t waiting_ = 0;
@@ -373,8 +383,9 @@ class ReplicatedWorld {
 }  // namespace internal
 
 ReplicationResult SimulateReplication(const ReplicationSpec& spec, const Policy& policy,
-                                      const ReplicationWatch& watch) {
-  return internal::ReplicatedWorld(spec, policy, watch).Execute();
+                                      const ReplicationWatch& watch,
+                                      const std::atomic<bool>* stop) {
+  return internal::ReplicatedWorld(spec, policy, watch, stop).Execute();
 }
 
 }  // namespace stout::sim

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "stout/core/lease_table.h"
@@ -50,7 +51,9 @@ struct DeploymentResult {
 
 /// Runs the LeaseKeepers of the nodes against a LeaseLedger. An owner writes the record of a range
 /// when it takes it over, and when it drops the dead member. The nodes hear of each change.
-/// Deterministic: the result depends on the argument alone.   Threads: call it from many at once.
-[[nodiscard]] DeploymentResult SimulateDeployment(const DeploymentSpec& spec);
+/// Once `stop` is true, the run ends, and its result is of no use.
+/// Deterministic: the result depends on the arguments alone.   Threads: call it from many at once.
+[[nodiscard]] DeploymentResult SimulateDeployment(const DeploymentSpec& spec,
+                                                  const std::atomic<bool>* stop = nullptr);
 
 }  // namespace stout::sim

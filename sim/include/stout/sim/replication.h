@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -58,9 +59,11 @@ using ReplicationWatch = std::function<void(const ReplicationEvent&)>;
 ///
 /// A state is durable at a member before the next member of a chain gets it. Both designs answer
 /// reads with states that all members have.
+/// Once `stop` is true, the run ends, and its result is of no use.
 /// Deterministic: the result depends on the arguments alone.   Threads: call it from many at once.
 [[nodiscard]] ReplicationResult SimulateReplication(const ReplicationSpec& spec,
                                                     const Policy& policy,
-                                                    const ReplicationWatch& watch = nullptr);
+                                                    const ReplicationWatch& watch = nullptr,
+                                                    const std::atomic<bool>* stop = nullptr);
 
 }  // namespace stout::sim
