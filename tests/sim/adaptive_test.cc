@@ -152,18 +152,4 @@ TEST_CASE("adaptive: an overloaded store that comes back is found again") {
   CHECK(Mean(scenario, Adaptive()) < 1.2 * calm);
 }
 
-TEST_CASE("adaptive: a pause is never longer than the ceiling") {
-  AdaptiveOptions options;
-  options.ceiling = std::chrono::milliseconds(5);
-  Adaptive policy(options);
-  TimePoint now{};
-  for (int i = 0; i < 200; ++i) {
-    const Duration latency = std::chrono::milliseconds(1 + (i > 20 ? 1000 : 0));
-    const Decision decision = policy.Observe(
-        {.items = 50, .sent = now, .done = now + latency, .spacing = latency, .in_flight = 1});
-    now += latency;
-    if (i > 30) CHECK(decision.gap <= std::chrono::milliseconds(6));
-  }
-}
-
 }  // namespace stout::sim

@@ -317,10 +317,15 @@ TEST_CASE("a grid runs each point once, and its file comes back", "[grid]") {
     CHECK(taken[1] == results[1]);
   }
   SECTION("a stopped run keeps nothing half done") {
-    const std::atomic<bool> stop{true};
-    std::vector<PointResults> none = TakeOver(points, {}, false);
-    CHECK_FALSE(RunGrid(none, {.policies = {}, .jobs = 1, .progress = {}, .stop = &stop}));
-    CHECK(none == TakeOver(points, {}, false));
+    std::vector<PointResults> begun = TakeOver(points, {}, false);
+    for (PointResults& point : begun) point.point.scenario.duration_s = 1e6;  // hours of work
+    const std::vector<PointResults> before = begun;
+    std::atomic<bool> stop = false;
+    const auto at_work = [&](const auto&, double) { stop = true; };
+    CHECK_FALSE(RunGrid(
+        begun,
+        {.policies = {}, .jobs = 1, .without_oracle = true, .progress = at_work, .stop = &stop}));
+    CHECK(begun == before);
   }
 }
 

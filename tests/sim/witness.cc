@@ -271,8 +271,6 @@ void Witness::EndWrite(KeyId id, Errc errc) {
   if (errc == Errc::kOk) {
     key.durable = version;
     key.floor = {epoch_, version};
-  } else {
-    ++lanes_[LaneOf(id)].refusals;
   }
   const Version doubtful = std::exchange(key.doubtful, 0);
   if (errc != Errc::kOk) Settle(id, doubtful, Errc::kUnknown);

@@ -59,10 +59,7 @@ class Witness {
   void OnPolled(TimePoint next);
 
   [[nodiscard]] bool IsDirty(KeyId key) const { return keys_[key].dirty(); }
-  [[nodiscard]] bool IsFenced(LaneId lane) const { return lanes_[lane].stopped == Errc::kFenced; }
   [[nodiscard]] bool IsDrained() const { return drained_; }
-  /// Returns true if every change of the lane reached the store or waits for it: none was refused.
-  [[nodiscard]] bool IsUnbroken(LaneId lane) const { return lanes_[lane].refusals == 0; }
   /// Returns true if no key except `except` is dirty, and no reply or fetch waits.
   [[nodiscard]] bool IsQuiet(const std::set<KeyId>& except) const;
   [[nodiscard]] std::string Waiting() const;
@@ -124,7 +121,6 @@ class Witness {
     Hold read_hold;
     std::size_t limit = 0;  // items per batch: less after one failed as a whole
     Errc stopped = Errc::kOk;
-    std::uint64_t refusals = 0;
   };
   struct Need {
     KeyId key;
