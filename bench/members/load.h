@@ -43,8 +43,7 @@ class LoadResult {
   void Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now, std::size_t requests,
            Kind kind = kSet);
 
-  /// Counts in the latencies alone: for requests that were due, but could not be sent until the
-  /// end.
+  /// Counts in the latencies alone: for requests that were due, but not carried out until the end.
   void AddLatency(Duration latency, Kind kind);
 
   /// Requests that were answered at any time, also before and after the measured time.
@@ -55,6 +54,9 @@ class LoadResult {
   /// A quantile of the latencies, in microseconds. Throws std::runtime_error if no answer came in
   /// the measured time.
   [[nodiscard]] double quantile_us(double p);
+
+  /// GETs that found no key. If all keys were filled before, the servers have lost these.
+  std::uint64_t missing = 0;
 
  private:
   std::uint64_t answered_ = 0;

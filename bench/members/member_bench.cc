@@ -27,9 +27,10 @@ std::string SeenOver(const Timeline& timeline) {
 }
 
 std::string MeansOf(const LoadResult& result) {
-  return fmt::format(",\"set_us\":{:.1f},\"get_us\":{:.1f},\"relaxed_get_us\":{:.1f}",
-                     result.mean_us(LoadResult::kSet), result.mean_us(LoadResult::kGet),
-                     result.mean_us(LoadResult::kRelaxedGet));
+  return fmt::format(
+      ",\"set_us\":{:.1f},\"get_us\":{:.1f},\"relaxed_get_us\":{:.1f},\"missing\":{}",
+      result.mean_us(LoadResult::kSet), result.mean_us(LoadResult::kGet),
+      result.mean_us(LoadResult::kRelaxedGet), result.missing);
 }
 
 int Run(int argc, const char* const* argv) {
@@ -105,6 +106,10 @@ int Run(int argc, const char* const* argv) {
                           ? RunOnServer(load, server, wait, timeline ? &*timeline : nullptr)
                           : RunOnRocksDb(load, directory, members);
   if (load.fill) return EXIT_SUCCESS;
+  if (result.missing > 0) {
+    fmt::print(stderr, "member-bench: {} GETs found no key; --fill writes all keys before\n",
+               result.missing);
+  }
   fmt::print("{{\"rate_per_s\":{:.0f},\"p50_us\":{:.1f},\"p99_us\":{:.1f},\"answered\":{}{}{}}}\n",
              result.rate_per_s(load), result.quantile_us(.5), result.quantile_us(.99),
              result.answered(), load.pipeline == 1 ? MeansOf(result) : "",

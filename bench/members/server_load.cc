@@ -137,12 +137,14 @@ asio::awaitable<void> Until(asio::steady_timer& timer, TimePoint time) {
   co_await timer.async_wait(kAwait);
 }
 
-// Returns the first error among the answers, or "".
-asio::awaitable<std::string> Send(resp::Connection& connection, const resp::Commands& commands) {
+// Returns the first error among the answers, or "". Adds the keys that were not found to `missing`.
+asio::awaitable<std::string> Send(resp::Connection& connection, const resp::Commands& commands,
+                                  std::uint64_t* missing) {
   const resp::Outcome outcome = co_await connection.Run(commands);
   if (outcome.errc != Errc::kOk) throw std::runtime_error(outcome.message);
   for (const resp::Reply& reply : outcome.replies) {
     if (reply.error()) co_return reply.text;
+    if (reply.kind == resp::Reply::Kind::kNil) ++*missing;
   }
   co_return "";
 }
@@ -200,11 +202,12 @@ std::string NewValue(const Load& load) {
 }
 
 asio::awaitable<void> Fill(const Load& load, const Links& links, std::size_t client) {
+  std::uint64_t missing = 0;  // SETs find no keys
   for (std::uint64_t number = client; number < load.keys; number += load.clients) {
     const std::string key = KeyOf(number);
     resp::Commands commands;
     commands.Add({"SET", key, NewValue(load)});
-    const std::string error = co_await Send(links.For(key, LoadResult::kSet), commands);
+    const std::string error = co_await Send(links.For(key, LoadResult::kSet), commands, &missing);
     if (!error.empty()) throw std::runtime_error(error);
   }
 }
@@ -244,16 +247,22 @@ asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
       }
     }
     if (run.wait > 0) commands.Add({"WAIT", replicas, "0"});
-    const std::string error = co_await Send(links.For(key, kind), commands);
-    const TimePoint now = SteadyNow();
-    if (error.empty()) {
-      run.result.Add(load, run.begin, sent, now, load.pipeline, kind);
-      if (run.timeline != nullptr) run.timeline->Answered(range, now - sent, load.pipeline, now);
-    } else if (run.timeline == nullptr) {
-      throw std::runtime_error(error);
-    } else {
+    resp::Connection& connection = links.For(key, kind);
+    // A request that is refused is tried again, and takes as long as all its attempts.
+    for (;;) {
+      const std::string error = co_await Send(connection, commands, &run.result.missing);
+      const TimePoint now = SteadyNow();
+      if (error.empty()) {
+        run.result.Add(load, run.begin, sent, now, load.pipeline, kind);
+        if (run.timeline != nullptr) run.timeline->Answered(range, now - sent, load.pipeline, now);
+        break;
+      }
+      if (run.timeline == nullptr) throw std::runtime_error(error);
       run.timeline->Refused();
       co_await Until(timer, now + kPause);
+      if (SteadyNow() < run.end()) continue;
+      run.result.AddLatency(run.end() - sent, kind);  // as above
+      break;
     }
   }
 }

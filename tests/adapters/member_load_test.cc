@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "members/load.h"
+#include "members/timeline.h"
 #include "scripted_resp_server.h"
 #include "stout/adapters/hash_slot.h"
 #include "tests/support/catch.h"
@@ -59,6 +60,22 @@ TEST_CASE("a request that is overdue at the end counts its time until then", "[m
   CHECK(result.answered() <= 2);
   CHECK(result.quantile_us(0) <= 10'000);
   CHECK(result.quantile_us(0.5) > 100'000);
+}
+
+TEST_CASE("a refused request takes as long as all its attempts, and lost keys are counted",
+          "[member-bench]") {
+  const TimePoint begin = SteadyNow();
+  Server server([&](const Server::Command& command) {
+    return SteadyNow() < begin + 150ms ? Server::Answer{"-TRYAGAIN moving\r\n"} : Obey(command);
+  });
+  Load load = Short();
+  load.clients = 1;
+  load.gets = 100;
+  Timeline timeline("/dev/null", 1);
+  LoadResult result = RunOnServer(load, AddressOf(server), 0, &timeline);
+  CHECK(timeline.refused() > 5);
+  CHECK(result.quantile_us(1) > 100'000);
+  CHECK(result.missing == result.answered());
 }
 
 TEST_CASE("a client that knows the slots sends each request to its owner", "[member-bench]") {
