@@ -46,9 +46,11 @@ trial() {
   return $status  # 5: slower than --max-p99
 }
 
-# best POLICY DOCUMENTS: bisects on a logarithmic scale; prints the rate, keeps the report.
+# best POLICY DOCUMENTS: bisects on a logarithmic scale; sets found to the rate, keeps the report. It
+# runs in this shell, whose traps know the server.
 best() {
-  local low=$lowest high=$highest found=0 rate
+  local low=$lowest high=$highest rate
+  found=0
   for ((i = 0; i < trials; ++i)); do
     rate=$(awk -v l="$low" -v h="$high" 'BEGIN { printf "%d", sqrt(l * h) }')
     if trial "$1" "$2" "$rate" || trial "$1" "$2" "$rate"; then
@@ -60,7 +62,6 @@ best() {
     [[ ! -t 2 ]] || printf '\r%-14s %6s documents: %s..%s/s   ' "$1" "$2" "$low" "$high" >&2
   done
   [[ ! -t 2 ]] || printf '\r%60s\r' '' >&2
-  echo "$found"
 }
 
 printf '%-14s %22s %22s\n' "writes/s at" "10,000 documents" "100 documents" \
@@ -69,10 +70,10 @@ base=()
 for policy in "${policies[@]}"; do
   cells=()
   for documents in 10000 100; do
-    rate=$(best "$policy" "$documents")
+    best "$policy" "$documents"
     column=${#cells[@]}
-    [[ -n ${base[$column]-} ]] || base[$column]=$rate
-    cells+=("$(awk -v r="$rate" -v b="${base[$column]}" \
+    [[ -n ${base[$column]-} ]] || base[$column]=$found
+    cells+=("$(awk -v r="$found" -v b="${base[$column]}" \
       'BEGIN { if (r == 0) print "none"; else if (b == 0) print r; else printf "%d (%.1fx)", r, r / b }')")
   done
   printf '%-14s %22s %22s\n' "$policy" "${cells[@]}"

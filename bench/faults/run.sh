@@ -17,7 +17,10 @@ builds=([0]="$bin") names=([0]=now) measurements=()
 while (($#)); do
   case $1 in
     -h | --help) usage && exit ;;
-    --before) builds=("$2" "${builds[0]}") names=(before now) && shift ;;
+    --before)
+      [[ -d ${2-} ]] || { echo "bench faults: --before needs a directory of programs" >&2 && exit 2; }
+      builds=("$2" "${builds[0]}") names=(before now) && shift
+      ;;
     *)
       [[ $1 != run && -x $here/$1.sh ]] || { echo "bench faults: no measurement '$1'" >&2 && exit 2; }
       measurements+=("$1") results=$bin/../faults
