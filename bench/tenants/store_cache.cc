@@ -10,11 +10,10 @@ class StoreCache final : public SharedCache {
   explicit StoreCache(Store& store) : store_(store) {}
 
   void Read(TenantId tenant, std::string key, std::function<void(bool)> done) override {
-    auto batch = std::make_unique<ReadBatch>();
-    batch->keys.push_back(std::move(key));
-    batch->tenants.push_back(tenant);
-    const ReadBatch& read = *batch;
-    store_.Read(read, [batch = std::move(batch), done = std::move(done)](const ReadResult& result) {
+    ReadBatch batch;
+    batch.keys.push_back(std::move(key));
+    batch.tenants.push_back(tenant);
+    store_.ReadOwned(std::move(batch), [done = std::move(done)](const ReadResult& result) {
       done(result.errc == Errc::kOk && result.states.front().found);
     });
   }

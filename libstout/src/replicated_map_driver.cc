@@ -212,41 +212,31 @@ void ReplicatedMap::State::Do(range::Fence& fence) {
 void ReplicatedMap::State::Do(range::Read& read) {
   const MemberIndex m = read.member;
   const bool identify = is_new_ && !keeper_.serving() && read.keys.front() == identity_key_;
-  auto batch = std::make_unique<ReadBatch>(
-      ReadBatch{.id = read.attempt, .lane = 0, .keys = std::move(read.keys)});
+  ReadBatch batch{.id = read.attempt, .lane = 0, .keys = std::move(read.keys)};
   auto answer =
       AnswerTo(m, read.attempt, &Keeper::OnRead, ReadResult{.errc = Errc::kUnknown, .states = {}});
   if (identify) return Identify(m, std::move(batch), std::move(answer));
-  SendRead(m, std::move(batch), std::move(answer));
-}
-
-void ReplicatedMap::State::SendRead(MemberIndex m, std::unique_ptr<ReadBatch> batch,
-                                    Store::ReadHandler answer) {
-  const ReadBatch& sent = *batch;  // lives in the handler
-  StoreOf(m).Read(sent, [batch = std::move(batch), answer = std::move(answer)](
-                            ReadResult result) mutable { answer(std::move(result)); });
+  StoreOf(m).ReadOwned(std::move(batch), std::move(answer));
 }
 
 // Gives the first member of a new range its name, before it is read.
-void ReplicatedMap::State::Identify(MemberIndex m, std::unique_ptr<ReadBatch> read,
-                                    Store::ReadHandler answer) {
+void ReplicatedMap::State::Identify(MemberIndex m, ReadBatch read, Store::ReadHandler answer) {
   const std::string identity = record().members[m].Identity();
-  auto batch = std::make_unique<WriteBatch>(BatchOf({{.key = identity_key_, .value = identity}}));
-  const WriteBatch& sent = *batch;
-  StoreOf(m).Write(sent,
-                   [weak = weak_from_this(), m, batch = std::move(batch), read = std::move(read),
-                    answer = std::move(answer)](const WriteResult& result) mutable {
-                     const Errc errc = OutcomeOf(result);
-                     if (errc != Errc::kOk) return answer({.errc = errc, .states = {}});
-                     auto self = weak.lock();
-                     if (!self) return;
-                     const Executor strand = self->strand_;
-                     boost::asio::post(strand, [self = std::move(self), m, read = std::move(read),
-                                                answer = std::move(answer)]() mutable {
-                       if (self->ended_ == Errc::kOk && !self->keeper_.serving())
-                         self->SendRead(m, std::move(read), std::move(answer));
-                     });
-                   });
+  StoreOf(m).WriteOwned(BatchOf({{.key = identity_key_, .value = identity}}),
+                        [weak = weak_from_this(), m, read = std::move(read),
+                         answer = std::move(answer)](const WriteResult& result) mutable {
+                          const Errc errc = OutcomeOf(result);
+                          if (errc != Errc::kOk) return answer({.errc = errc, .states = {}});
+                          auto self = weak.lock();
+                          if (!self) return;
+                          const Executor strand = self->strand_;
+                          boost::asio::post(
+                              strand, [self = std::move(self), m, read = std::move(read),
+                                       answer = std::move(answer)]() mutable {
+                                if (self->ended_ == Errc::kOk && !self->keeper_.serving())
+                                  self->StoreOf(m).ReadOwned(std::move(read), std::move(answer));
+                              });
+                        });
 }
 
 WriteBatch ReplicatedMap::State::BatchOf(std::vector<WriteItem> items) const {
@@ -273,13 +263,10 @@ void ReplicatedMap::State::Do(range::Scan& scan) {
 
 void ReplicatedMap::State::Do(range::Copy& copy) {
   members_[copy.member].copied += copy.items.size();
-  auto batch = std::make_unique<WriteBatch>(BatchOf(std::move(copy.items)));
-  const WriteBatch& sent = *batch;
   StoreOf(copy.member)
-      .Write(sent, [batch = std::move(batch),
-                    answer = AnswerTo(copy.member, copy.attempt, &Keeper::OnCopied,
-                                      WriteResult{.batch = Errc::kUnknown, .items = {}})](
-                       WriteResult result) mutable { answer(std::move(result)); });
+      .WriteOwned(BatchOf(std::move(copy.items)),
+                  AnswerTo(copy.member, copy.attempt, &Keeper::OnCopied,
+                           WriteResult{.batch = Errc::kUnknown, .items = {}}));
 }
 
 // --- The coordinator -----------------------------------------------------------------------------

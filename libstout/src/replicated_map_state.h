@@ -234,8 +234,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   auto AnswerTo(MemberIndex m, Attempt attempt, void (Keeper::*on)(Attempt, Parameter, TimePoint),
                 Answer unknown);
   [[nodiscard]] WriteBatch BatchOf(std::vector<WriteItem> items) const;
-  void SendRead(MemberIndex m, std::unique_ptr<ReadBatch> batch, Store::ReadHandler answer);
-  void Identify(MemberIndex m, std::unique_ptr<ReadBatch> read, Store::ReadHandler answer);
+  void Identify(MemberIndex m, ReadBatch read, Store::ReadHandler answer);
   void Do(internal::range::Fence& fence);
   void Do(internal::range::Read& read);
   void Do(internal::range::Scan& scan);

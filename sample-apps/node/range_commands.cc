@@ -35,14 +35,10 @@ namespace {
 // Reads what shows that a member was filled. The store may need the batch longer than this
 // connection lives.
 asio::awaitable<ReadResult> ReadIdentity(Cluster& cluster, RangeId range, Store& store) {
-  auto batch = std::make_unique<ReadBatch>(ReadBatch{
-      .id = 1, .lane = 0, .keys = {internal::IdentityKeyOf(cluster.members->ScopeOf(range))}});
+  ReadBatch batch{
+      .id = 1, .lane = 0, .keys = {internal::IdentityKeyOf(cluster.members->ScopeOf(range))}};
   co_return co_await Initiate<void(ReadResult)>(
-      [&](UniqueFunction<void(ReadResult)> done) {
-        const ReadBatch& read = *batch;
-        store.Read(read, [batch = std::move(batch), done = std::move(done)](
-                             ReadResult result) mutable { done(std::move(result)); });
-      },
+      [&](Store::ReadHandler done) { store.ReadOwned(std::move(batch), std::move(done)); },
       asio::use_awaitable);
 }
 

@@ -30,10 +30,8 @@ Datalets::Clock::duration OpenPause(int attempts, bool registered) {
 // Asks a store whether it is there, and still has what it had.
 void Ask(WatchedStore& store) {
   if (store.health().NeedsProbe()) return store.ProbeIfNeeded();
-  auto batch = std::make_unique<ReadBatch>(
-      ReadBatch{.id = 1, .lane = 0, .keys = {std::string(internal::kInternalKeys)}});
-  const ReadBatch& sent = *batch;  // lives in the handler
-  store.Read(sent, [batch = std::move(batch)](const ReadResult&) {});
+  store.ReadOwned({.id = 1, .lane = 0, .keys = {std::string(internal::kInternalKeys)}},
+                  [](const ReadResult&) {});
 }
 
 // The stores that it opens know the tenants.

@@ -7,20 +7,16 @@
 namespace stout {
 
 void KeyPrefixStore::Write(const WriteBatch& batch, WriteHandler handler) {
-  auto copy = std::make_unique<WriteBatch>(batch);
-  for (WriteItem& item : copy->items) item.key = Outer(item.key);
-  copy->bytes += prefix_.size() * copy->items.size();
-  const WriteBatch& outer = *copy;  // lives in the handler
-  store_->Write(outer, [copy = std::move(copy), handler = std::move(handler)](
-                           WriteResult result) mutable { handler(std::move(result)); });
+  WriteBatch outer = batch;
+  for (WriteItem& item : outer.items) item.key = Outer(item.key);
+  outer.bytes += prefix_.size() * outer.items.size();
+  store_->WriteOwned(std::move(outer), std::move(handler));
 }
 
 void KeyPrefixStore::Read(const ReadBatch& batch, ReadHandler handler) {
-  auto copy = std::make_unique<ReadBatch>(batch);
-  for (std::string& key : copy->keys) key = Outer(key);
-  const ReadBatch& outer = *copy;  // lives in the handler
-  store_->Read(outer, [copy = std::move(copy), handler = std::move(handler)](
-                          ReadResult result) mutable { handler(std::move(result)); });
+  ReadBatch outer = batch;
+  for (std::string& key : outer.keys) key = Outer(key);
+  store_->ReadOwned(std::move(outer), std::move(handler));
 }
 
 // Its own cursors are "p" and one of the store. "k" begins one of CursorBehind.

@@ -103,19 +103,16 @@ void FaultyStore::Forward(const WriteBatch& batch, std::vector<ItemError> left_o
                           WriteHandler handler) {
   if (left_out.empty()) return store_->Write(batch, std::move(handler));
   std::vector<std::uint32_t> kept;
-  auto part = std::make_unique<WriteBatch>(Without(batch, left_out, &kept));
-  const WriteBatch& written = *part;
-  store_->Write(written,
-                [part = std::move(part), kept = std::move(kept), left_out = std::move(left_out),
-                 handler = std::move(handler)](WriteResult result) mutable {
-                  handler(Merge(std::move(result), kept, left_out));
-                });
+  WriteBatch part = Without(batch, left_out, &kept);
+  store_->WriteOwned(std::move(part), [kept = std::move(kept), left_out = std::move(left_out),
+                                       handler = std::move(handler)](WriteResult result) mutable {
+    handler(Merge(std::move(result), kept, left_out));
+  });
 }
 
 void FaultyStore::WriteCopyLater(WriteBatch copy) {
-  faults_->RunLater([this, copy = std::make_unique<WriteBatch>(std::move(copy))]() mutable {
-    const WriteBatch& written = *copy;
-    store_->Write(written, [copy = std::move(copy)](WriteResult) {});
+  faults_->RunLater([this, copy = std::move(copy)]() mutable {
+    store_->WriteOwned(std::move(copy), [](const WriteResult&) {});
   });
 }
 

@@ -99,6 +99,20 @@ class Store {
   /// Reads the newest durable states. `batch` stays valid as in Write.
   virtual void Read(const ReadBatch& batch, ReadHandler handler) = 0;
 
+  /// Write and Read of a batch that the call keeps for as long as the store needs it.
+  void WriteOwned(WriteBatch batch, WriteHandler handler) {
+    auto owned = std::make_unique<WriteBatch>(std::move(batch));
+    const WriteBatch& reference = *owned;  // lives in the handler
+    Write(reference, [owned = std::move(owned), handler = std::move(handler)](
+                         WriteResult result) mutable { handler(std::move(result)); });
+  }
+  void ReadOwned(ReadBatch batch, ReadHandler handler) {
+    auto owned = std::make_unique<ReadBatch>(std::move(batch));
+    const ReadBatch& reference = *owned;  // lives in the handler
+    Read(reference, [owned = std::move(owned), handler = std::move(handler)](
+                        ReadResult result) mutable { handler(std::move(result)); });
+  }
+
   /// Takes a fresh epoch: larger than every epoch that this store gave out or saw in a write, and
   /// durable before it is answered.
   virtual void NewEpoch(EpochHandler handler) = 0;
@@ -114,8 +128,8 @@ class Store {
   }
 
   /// Promises that each key of `scope` is in one of these slots. A store that keeps a fence in each
-  /// slot then leaves out the others. Call it before Fence(); it lasts until the store is destroyed.
-  /// Each owner of the scope must keep the promise, whether it makes it or not.
+  /// slot then leaves out the others. Call it before Fence(); it lasts until the store is
+  /// destroyed. Each owner of the scope must keep the promise, whether it makes it or not.
   virtual void LimitScope([[maybe_unused]] const Scope& scope, [[maybe_unused]] HashSlots slots) {}
 
   /// Reads one page of all keys and their newest durable states, tombstones included. Start with an
