@@ -194,7 +194,7 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
   }
   Membership membership{.datalet = datalet.get()};
   if (datalet && datalet->traits().durable) {
-    const auto data_id = DataIdOf(*datalet);
+    const auto data_id = DataIdOf(*datalet, &why);
     if (!data_id) return program::CannotOpen("datalet", config.datalet, data_id.error(), why);
     membership.data_id = *data_id;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <iostream>
@@ -20,7 +21,9 @@
 #include "node/node_metrics.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/core/batch.h"
 #include "stout/core/registry_table.h"
+#include "stout/error.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
 #include "tests/support/node_server.h"
@@ -54,6 +57,12 @@ TEST_CASE("a store keeps the identity of its data", "[node][members]") {
   CHECK_FALSE(id->empty());
   CHECK(DataIdOf(one).value() == *id);
   CHECK(DataIdOf(other).value() != *id);
+  MemoryStore strange(context.get_executor());
+  const WriteBatch write{.epoch = 1, .items = {{.key = "theirs", .value = "v", .version = 1}}};
+  REQUIRE(strange.AsyncWrite(write, boost::asio::use_future).get().batch == Errc::kOk);
+  Diagnostics why;
+  CHECK(DataIdOf(strange, &why).error() == Errc::kBadOptions);
+  CHECK_THAT(why.message, Contains("it has keys already, like 'theirs'"));
 }
 
 // --- The command line ---------------------------------------------------------------------------
@@ -262,6 +271,37 @@ TEST_CASE("a store that a command adds must open, suit, and be empty", "[node][m
   CHECK(add(redis.Url()) == "+OK");
   REQUIRE(test::Eventually([&] { return redis.Execute({"DBSIZE"}) != "0"; }));  // it is filled
   CHECK(add(redis.Url()) == "+OK");                                             // known
+}
+#endif
+
+#ifdef STOUT_HAS_ROCKSDB
+TEST_CASE("a node refuses a directory that has the keys of a single node", "[node][members]") {
+  const test::TempDirectory directory;
+  const std::string url = "rocksdb:" + directory.path() + "/data";
+  {
+    const test::NodeServer alone(url);
+    REQUIRE(test::RespClient(alone.port()).Do({"SET", "theirs", "v"}) == "+OK");
+  }
+  for (int attempt = 0; attempt < 2; ++attempt) {  // the first one leaves no identity
+    CHECK_THROWS_WITH(test::RunToEnd({"timeout", "20", STOUT_NODE, "--join",
+                                      "in-process:", "--listen", "127.0.0.1:0", "--datalet", url}),
+                      Contains("cannot open datalet " + url) &&
+                          Contains("it has keys already, like 'theirs'") &&
+                          Contains("name an empty store"));
+  }
+  const test::NodeServer alone(url);
+  CHECK(test::RespClient(alone.port()).Do({"GET", "theirs"}) == "$v");
+}
+
+TEST_CASE("a node takes a directory that was its datalet", "[node][members]") {
+  const test::TempDirectory directory;
+  test::NodeServer node(
+      "", {"--join", "in-process:", "--datalet", "rocksdb:" + directory.path() + "/data"});
+  const auto set = [&] { return test::RespClient(node.port()).Do({"SET", "k", "v"}) == "+OK"; };
+  REQUIRE(test::Eventually(set));
+  node.Kill();
+  node.Start();
+  CHECK(test::Eventually(set));
 }
 #endif
 

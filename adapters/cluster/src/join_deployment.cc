@@ -87,7 +87,11 @@ std::optional<std::string> WhyUnusable(const std::string& url, const DataletOpen
   const auto store = open(url, &why);
   if (!store) return why.message;
   if (const char* const unsuited = WhyUnsuited((*store)->traits())) return unsuited;
-  const auto key = SomeKey(**store);
+  return WhyNotEmpty(**store);
+}
+
+std::optional<std::string> WhyNotEmpty(Store& store) {
+  const auto key = SomeKey(store);
   if (!key) return fmt::format("it cannot list its keys: {}", ErrorCode(key.error()).message());
   if (!*key) return std::nullopt;
   if ((*key)->starts_with(internal::kInternalKeys)) {

@@ -48,6 +48,10 @@ using DataletOpener =
 [[nodiscard]] std::optional<std::string> WhyUnusable(const std::string& url,
                                                      const DataletOpener& open);
 
+/// Returns why a store that is open, and was never a datalet, cannot become one because it has
+/// keys; nullopt if it is empty. Blocks. Requires `store.traits().scans`.
+[[nodiscard]] std::optional<std::string> WhyNotEmpty(Store& store);
+
 /// Joins a deployment: call it before you make MemberRanges. Calls AgreeOnConfig. `datalets` are
 /// the URLs of the stores that the server brings; calls WhyUnusable for those that are new to the
 /// deployment. Runs `context` meanwhile, because the lease service and the stores may need it to
