@@ -50,7 +50,8 @@ std::string Listed(const RegistryTable& records) {
 }
 
 // Reads what follows STOUT.DATALET ADD: URL [ID] [CAPACITY n | LAZY]. Returns false after an error.
-bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
+bool ReadAdded(Request& request, std::string& id, Datalet& datalet,
+               std::optional<std::uint32_t>& capacity) {
   auto rest = std::span(request.arguments).subspan(2);
   datalet.url = rest.front();
   rest = rest.subspan(1);
@@ -65,12 +66,12 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet) {
   if (is_next("LAZY") && rest.size() == 1) {
     datalet.lazy = true;
   } else if (!rest.empty()) {
-    const auto capacity = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
-    if (!is_next("CAPACITY") || !capacity || *capacity > 1'000'000) {
+    const auto read = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
+    if (!is_next("CAPACITY") || !read || *read > 1'000'000) {
       request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n | LAZY], n at most 1000000";
       return false;
     }
-    datalet.capacity = static_cast<std::uint32_t>(*capacity);
+    capacity = static_cast<std::uint32_t>(*read);
   }
   Diagnostics why;
   if (!ParseStoreUrl(datalet.url, &why)) {
@@ -147,7 +148,8 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
   if (EqualIgnoringCase(word, "ADD") && arguments.size() >= 3) {
     std::string id;
     stout::Datalet datalet{.since = UnixTime()};
-    if (!ReadAdded(request, id, datalet)) co_return "";
+    std::optional<std::uint32_t> capacity;
+    if (!ReadAdded(request, id, datalet, capacity)) co_return "";
     const bool shares = table.config && table.config->value.mode == ReplicationMode::kAaEc;
     if (datalet.lazy && shares) {
       request.error =
@@ -157,6 +159,7 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     const auto named = table.datalets.find(id);
     const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
                        named->second.value.url == datalet.url;
+    datalet.capacity = capacity.value_or(again ? named->second.value.capacity : datalet.capacity);
     if (!again && IsThere(request, table, datalet.url)) co_return "";
     const auto alone = again && datalet.lazy ? RangeWithNoOther(table, id) : std::nullopt;
     if (alone) {

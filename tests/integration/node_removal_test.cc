@@ -84,6 +84,22 @@ TEST_CASE_METHOD(RemovalTest, "a datalet that is removed stays known until other
   CHECK(client.Do({"GET", "k"}) == "$v");
 }
 
+TEST_CASE_METHOD(RemovalTest, "a datalet whose removal is taken back keeps its capacity",
+                 "[node][members]") {
+  const auto capacity = [](const char* each) {
+    return Contains(fmt::format("\"capacity\":{}", each));
+  };
+  REQUIRE(AwaitIn(1));
+  REQUIRE(Datalet({"ADD", second.Url(), "b", "CAPACITY", "7"}) == "+OK");
+  REQUIRE(AwaitIn(2));
+  CHECK_THAT(Datalet({"LIST"}), capacity("7"));
+  CHECK(Datalet({"REMOVE", "b"}) == "+OK");
+  CHECK(Datalet({"ADD", second.Url(), "b"}) == "+OK");
+  CHECK_THAT(Datalet({"LIST"}), capacity("7") && !Contains("\"leaving\":true"));
+  CHECK(Datalet({"ADD", second.Url(), "b", "CAPACITY", "3"}) == "+OK");
+  CHECK_THAT(Datalet({"LIST"}), capacity("3") && !capacity("7"));
+}
+
 TEST_CASE_METHOD(RemovalTest, "a datalet that is dead when it is removed leaves by its silence",
                  "[node][members]") {
   REQUIRE(AwaitIn(1));
