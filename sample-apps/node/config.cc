@@ -137,7 +137,8 @@ void AddBatchingOptions(program::Options& options, Config& config) {
                    if (policy) lane.write_policy = *std::move(policy);
                    return error;
                  });
-  program::AddBatchingOptions(options, config.map.engine, "get an error", "gets an error");
+  program::AddBatchingOptions(options, config.map.engine, "get an error", "gets an error",
+                              ". With --join, each range has an equal part");
   options.Bytes("--cache-bytes", config.map.cache_bytes, 1 << 20,
                 "Memory for keys and values, also for requested keys that do not exist");
   program::AddTenantOptions(options, "STOUT.TAG", config.tenant_options, lane.yield_pause);
