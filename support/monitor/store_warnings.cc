@@ -5,8 +5,12 @@
 namespace stout::monitor {
 
 void WarnAboutStore(const StoreTraits& traits) {
-  if (!traits.durable) {
-    spdlog::warn("{} is not durable: nothing survives the end of this process", traits.name);
+  if (!traits.durable && traits.name == "memory") {
+    spdlog::warn("memory is not durable: nothing survives the end of this process");
+  } else if (!traits.durable) {
+    spdlog::warn(
+        "{} is not durable as it is opened: a crash can lose acknowledged writes (docs/STORES.md)",
+        traits.name);
   }
   if (!traits.fences) {
     spdlog::warn(

@@ -256,6 +256,15 @@ TEST_CASE("a node over memory reports that nothing survives", "[node]") {
   CHECK(node.Log().find("nothing survives") != std::string::npos);
 }
 
+#ifdef STOUT_HAS_REDIS
+TEST_CASE("a node over a Redis that is not durable reports what a crash loses", "[node]") {
+  const test::RedisServer redis({"--appendonly", "no"});
+  const Node node(redis.Url());
+  CHECK(node.Log().find("a crash can lose acknowledged writes") != std::string::npos);
+  CHECK(node.Log().find("nothing survives") == std::string::npos);
+}
+#endif
+
 TEST_CASE("the answers of a pipeline keep the order of its commands", "[node]") {
   const Node node("memory:");
   RespClient client(node.port());
