@@ -192,6 +192,7 @@ int RunMember(Config& config, asio::io_context& clients, asio::io_context& keys,
       return EXIT_FAILURE;
     }
   }
+  if (datalet) monitor::WarnAboutStore(datalet->traits());
   Membership membership{.datalet = datalet.get()};
   if (datalet && datalet->traits().durable) {
     const auto data_id = DataIdOf(*datalet, &why);

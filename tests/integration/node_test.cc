@@ -256,6 +256,11 @@ TEST_CASE("a node over memory reports that nothing survives", "[node]") {
   CHECK(node.Log().find("nothing survives") != std::string::npos);
 }
 
+TEST_CASE("a node reports that nothing survives in a datalet in memory", "[node][members]") {
+  const test::NodeServer node("", {"--join", "in-process:", "--datalet", "memory:"});
+  CHECK(node.Log().find("nothing survives") != std::string::npos);
+}
+
 #ifdef STOUT_HAS_REDIS
 TEST_CASE("a node over a Redis that is not durable reports what a crash loses", "[node]") {
   const test::RedisServer redis({"--appendonly", "no"});
