@@ -1,14 +1,17 @@
 // A document server that another one replaces, and its /healthz while the store does not answer.
 // Also what a store without stamps, and one that never opens, lead to.
 
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "docstore_support.h"
+#include "server/store_documents.h"
 #include "stout/adapters/faulty_store.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/forwarding_store.h"
@@ -111,6 +114,24 @@ TEST_CASE("a server without leases says that its store does not answer", "[docst
   service.store.Open();
   CHECK(waiting.Receive().status == 201);
   CHECK(client.Do("GET", "/healthz").status == 200);
+}
+
+// The figures of all shards take much memory, and a client may ask for its health at any rate.
+TEST_CASE("a server without leases tells its health without the figures of its shards",
+          "[docstore]") {
+  boost::asio::io_context context;
+  MemoryStore store(context.get_executor());
+  StoreDocuments documents(context.get_executor(), store, OneShard());
+  std::optional<ErrorCode> opened;
+  documents.Open("", [&](ErrorCode ec) { opened = ec; });
+  while (!opened) context.run_one();
+  REQUIRE_FALSE(*opened);
+  std::optional<int> status;
+  documents.Health([&](const http::Response& response) { status = response.status; });
+  CHECK(status == 200);  // at once, although no shard runs
+  std::optional<ErrorCode> closed;
+  documents.Close([&](ErrorCode ec) { closed = ec; });
+  while (!closed) context.run_one();
 }
 
 TEST_CASE("a server does not serve before it has opened its store", "[docstore]") {

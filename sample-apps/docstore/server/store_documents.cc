@@ -44,7 +44,9 @@ StoreDocuments::StoreDocuments(const boost::asio::any_io_executor& executor, Sto
       unhealthy_after_(options.unhealthy_after),
       proof_(MakeProof(executor, store, options)),
       store_(store,
-             [proof = proof_](Epoch epoch, WatchedStore::Clock::time_point sent, ErrorCode ec) {
+             [proof = proof_, ownership = ownership_](
+                 Epoch epoch, WatchedStore::Clock::time_point sent, ErrorCode ec) {
+               ownership->OnDone(epoch, ec);
                if (proof) proof->OnDone(epoch, sent, ec);
              }),
       shards_(executor, options.shards, [&](const auto& shard_executor, std::size_t) {
@@ -92,9 +94,8 @@ void StoreDocuments::OpenScope(std::unique_ptr<Opening> opening) {
         cut ? opening->done(Errc::kClosed) : OpenScope(std::move(opening));
       });
     }
-    if (!ec && proof_) {
-      proof_->Start(store_, scope_, shards_[0].interposer().epoch(), [this] { OnLost(); });
-    }
+    if (!ec) ownership_->epoch = shards_[0].interposer().epoch();
+    if (!ec && proof_) proof_->Start(store_, scope_, ownership_->epoch, [this] { OnLost(); });
     open_ = !ec;
     opening->done(ec);
   });
@@ -142,16 +143,11 @@ void StoreDocuments::Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> do
 void StoreDocuments::Health(http::Respond respond) {
   if (!open_) return respond(NotServing());
   store_.ProbeIfNeeded();
-  Collect([this, respond = std::move(respond)](const auto& shards) mutable {
-    bool fenced = false;
-    for (const ShardSnapshot& shard : shards) {
-      for (const auto& lane : shard.engine.lanes) fenced |= lane.fenced;
-    }
-    if (fenced) return respond(MakeError(Errc::kFenced));
-    if (auto trouble = monitor::StoreTrouble(store_, unhealthy_after_))
-      return respond(std::move(*trouble));
-    respond(http::MakeHealthy());
-  });
+  // Without the figures of the shards: they would take memory that no limit counts.
+  if (ownership_->lost) return respond(MakeError(Errc::kFenced));
+  if (auto trouble = monitor::StoreTrouble(store_, unhealthy_after_))
+    return respond(std::move(*trouble));
+  respond(http::MakeHealthy());
 }
 
 }  // namespace stout::docstore

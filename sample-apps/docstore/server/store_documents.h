@@ -49,6 +49,15 @@ class StoreDocuments final : public Documents {
 
  private:
   struct Opening;
+  // Shows whether the scope is still ours. The store's calls share it, and may end after us.
+  struct Ownership {
+    void OnDone(Epoch of, ErrorCode ec) {
+      if (of == epoch && ec == Errc::kFenced) lost = true;
+    }
+
+    std::atomic<Epoch> epoch = 0;  // 0 until the store is open
+    std::atomic<bool> lost = false;
+  };
   struct Shard {
     std::shared_ptr<WriteBackMap> map;
     DocumentShard documents;
@@ -65,6 +74,7 @@ class StoreDocuments final : public Documents {
   const Scope scope_;
   const Duration unhealthy_after_;
   const std::shared_ptr<ScopeProof> proof_;  // null: the store has no fences
+  const std::shared_ptr<Ownership> ownership_ = std::make_shared<Ownership>();
   WatchedStore store_;
   std::atomic<bool> open_ = false;  // requests may come before
   const std::shared_ptr<std::atomic<std::size_t>> lent_bytes_ =
