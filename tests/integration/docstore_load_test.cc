@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "docstore_support.h"
+#include "load/command_line.h"
 #include "load/load_options.h"
 #include "load/run_load.h"
 #include "load/runner.h"
@@ -109,6 +111,21 @@ TEST_CASE("a run that fails keeps what it knows for the next one", "[load]") {
   CHECK(loaded->run() == 7);
   CHECK(loaded->acknowledged() == 3);
   CHECK(loaded->open_writes() == 1);
+}
+
+TEST_CASE("an interrupted run reports what its answers showed", "[load]") {
+  const bool faulty = GENERATE(true, false);
+  CAPTURE(faulty);
+  std::atomic<int> writes = 0;
+  ScriptedHttpServer server([&](const auto&) {
+    const int number = ++writes;
+    if (number == 20) std::raise(SIGINT);
+    return FormatAnswer(204, "", fmt::format("ETag: \"1.{}\"\r\n", faulty ? 1 : number));
+  });
+  CHECK(RunProgram(server.address(),
+                   {"--documents", "1", "--sections", "2", "--connections", "1", "--rate", "200",
+                    "--read-fraction", "0", "--duration", "60s", "--verify"}) ==
+        (faulty ? load::kViolated : program::kInterrupted));
 }
 
 TEST_CASE("a run without a server leaves the files as they are", "[load]") {

@@ -62,7 +62,7 @@ RunReport Runner::Run() {
   if (options_.preload) Preload();
   Drive();
   Drain();
-  if (verifier_ && !interrupted_) ReadBack();
+  if (verifier_) ReadBack();
   return Report();
 }
 
@@ -137,10 +137,12 @@ void Runner::Drain() {
 
 void Runner::ReadBack() {
   const std::vector<SectionId> sections = verifier_->SectionsToReadBack();
-  for (const SectionId id : sections) {
-    queue_.push_back({.purpose = Call::Purpose::kReadBack, .section = id});
-  }
   others_left_ = sections.size();
+  if (!interrupted_) {
+    for (const SectionId id : sections) {
+      queue_.push_back({.purpose = Call::Purpose::kReadBack, .section = id});
+    }
+  }
   const TimePoint deadline = SaturatingAdd(Now(), options_.verify_timeout);
   Pump();
   RunUntil([&] { return interrupted_ || others_left_ == 0 || Now() > deadline; });

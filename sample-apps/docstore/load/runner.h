@@ -54,6 +54,7 @@ class Runner : private Connection::Owner {
   void Preload();
   void Drive();
   void Drain();
+  // After an interrupt, only notes what the answers so far have shown.
   void ReadBack();
   RunReport Report();
   void RunUntil(const std::function<bool()>& done);
