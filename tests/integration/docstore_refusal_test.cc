@@ -1,11 +1,14 @@
 // Requests that change several keys, of which the store takes only some: what is deleted stays
 // deleted, and no answer says that nothing was done if something was.
 
+#include <algorithm>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "docstore_support.h"
 #include "stout/adapters/faulty_store.h"
@@ -228,6 +231,71 @@ TEST_CASE("a state that was pushed back is not seen when its section is created 
   service.Refuse("b/s/s");
   CHECK(client.Do("PUT", "/docs/b/sections/s", "refused").status == 507);
   CHECK(client.Do("GET", "/docs/b/sections/s").status == 404);
+}
+
+// A store that cannot read one key. Holds the results of all reads until it is opened.
+class DamagedStore final : public ForwardingStore {
+ public:
+  DamagedStore(Store& store, std::string damaged)
+      : ForwardingStore(store), damaged_(std::move(damaged)) {}
+
+  void Read(const ReadBatch& batch, ReadHandler handler) override {
+    ForwardingStore::Read(
+        batch, [this, keys = batch.keys, handler = std::move(handler)](ReadResult result) mutable {
+          for (std::size_t i = 0; i < keys.size(); ++i) {
+            if (keys[i] == damaged_) result.states.at(i) = {.errc = Errc::kCorrupt};
+          }
+          {
+            const std::lock_guard lock(mutex_);
+            asked_.insert(asked_.end(), keys.begin(), keys.end());
+            if (!open_) {
+              held_.emplace_back(std::move(handler), std::move(result));
+              return;
+            }
+          }
+          handler(std::move(result));
+        });
+  }
+  void Open() {
+    std::deque<std::pair<ReadHandler, ReadResult>> held;
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+      held.swap(held_);
+    }
+    for (auto& [handler, result] : held) handler(std::move(result));
+  }
+  [[nodiscard]] bool WasAskedFor(const std::string& key) const {
+    const std::lock_guard lock(mutex_);
+    return std::find(asked_.begin(), asked_.end(), key) != asked_.end();
+  }
+
+ private:
+  const std::string damaged_;
+  mutable std::mutex mutex_;
+  bool open_ = false;
+  std::vector<std::string> asked_;
+  std::deque<std::pair<ReadHandler, ReadResult>> held_;
+};
+
+TEST_CASE("a damaged section fails no request for another section", "[docstore]") {
+  Runner runner;
+  MemoryStore memory(runner.context().get_executor());
+  {
+    Runner earlier;
+    TestServer server(earlier, memory, OneShard());
+    Client client(server.port());
+    REQUIRE(client.Do("PUT", "/docs/d/sections/bad", "x").status == 201);
+    REQUIRE(client.Do("PUT", "/docs/d/sections/good", "y").status == 201);
+  }
+  DamagedStore store(memory, "d/s/bad");
+  TestServer server(runner, store, OneShard());
+  Client client(server.port());
+  client.Send(Format("GET", "/docs/d/sections/bad") + Format("GET", "/docs/d/sections/good"));
+  REQUIRE(Eventually([&] { return store.WasAskedFor("d/s/good"); }));  // and it waits
+  store.Open();
+  CHECK(client.Receive().status == 500);
+  CHECK(client.Receive().body == "y");
 }
 
 }  // namespace

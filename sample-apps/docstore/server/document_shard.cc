@@ -83,7 +83,9 @@ Task<Found> Load(KeyMap& map, Turnstile& turnstile, const DocumentRequest& reque
     (has_section ? manifest_read : section_read) = std::move(entry);
     if (beside && *beside) manifest_read = std::move(*beside);
   }
-  found.turn.Fail(found.error);
+  // See StoredState: these are errors of one key. Any other error is one of the whole store.
+  const bool one_key = found.error == Errc::kCorrupt || found.error == Errc::kRefused;
+  one_key ? found.turn.End() : found.turn.Fail(found.error);
   co_return std::move(found);
 }
 
