@@ -23,6 +23,9 @@ using std::chrono::steady_clock;
 constexpr std::size_t kReadBytes = 16 * 1024;
 // Maximum buffers in one write. Origin: the system takes up to 64 buffers in one call.
 constexpr std::size_t kMaxBuffersPerWrite = 64;
+// A write that has this many bytes takes no further answer. The client has request_timeout for each
+// write, so a write of many large answers would end clients that take each answer in time.
+constexpr std::size_t kGatheredBytes = 64 * 1024;
 // Time for a client to close its side after its last answer. A close with unread bytes in the
 // socket would reset the connection, and could destroy the answer.
 constexpr std::chrono::seconds kLinger{1};
@@ -232,15 +235,19 @@ void Connection::OnAnswer(std::uint64_t number, Response response) {
 void Connection::Write() {
   if (writing_ > 0) return;
   output_.clear();
+  std::size_t bytes = 0;
   for (Answer& answer : answers_) {
     if (!answer.ready || output_.size() + 2 > kMaxBuffersPerWrite) break;
+    if (bytes >= kGatheredBytes) break;
     if (answer.head.empty()) {
       const bool last = input_over_ && &answer == &answers_.back();
       answer.head = FormatHead(answer.response, last);
     }
     output_.push_back(asio::buffer(answer.head));
+    bytes += answer.head.size();
     if (SendsBody(answer.response, answer.method)) {
       output_.push_back(asio::buffer(*answer.response.body));
+      bytes += answer.response.body->size();
     }
     ++writing_;
   }

@@ -4,6 +4,7 @@
 #include <future>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "docstore_support.h"
@@ -198,6 +199,21 @@ TEST_CASE("a body is timed from its invitation, which waits for earlier answers"
   CHECK(client.Receive().status == 100);
   client.Send("y");
   CHECK(client.Receive().status == 201);
+}
+
+TEST_CASE("a client that takes each large answer in time is not cut", "[docstore]") {
+  const http::HttpOptions http{.request_timeout = 400ms};
+  GatedServer service(http);
+  Client client = service.Connect();
+  const std::string large(std::size_t{1} << 20, 'x');  // more than sockets hold, times 32
+  REQUIRE(client.Do("PUT", "/docs/d/sections/s", large).status == 201);
+  std::string requests;
+  for (int i = 0; i < 33; ++i) requests += Format("GET", "/docs/d/sections/s");
+  client.Send(requests);
+  for (int i = 0; i < 33; ++i) {
+    std::this_thread::sleep_for(http.request_timeout / 12);  // a slow but steady client
+    REQUIRE(client.Receive().body == large);
+  }
 }
 
 TEST_CASE("a half-sent body is timed although earlier answers are owed", "[docstore]") {
