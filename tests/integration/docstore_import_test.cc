@@ -1,11 +1,15 @@
 // How docstore-import turns files into documents, and how it gets them to the server.
 
+#include <array>
 #include <atomic>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/write.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <future>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "docstore_support.h"
@@ -148,6 +152,26 @@ TEST_CASE("an upload to a server that never answers fails after its attempts", "
   CHECK(uploader.totals().done == 0);
   CHECK(uploader.totals().failed == 1);
   CHECK(server.connections() == 3);
+}
+
+TEST_CASE("an upload hears the answer of a server that reads no further", "[docstore]") {
+  using boost::asio::ip::tcp;
+  boost::asio::io_context context;
+  tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  std::jthread server([&] {
+    tcp::socket socket = acceptor.accept();
+    std::array<char, 1> first{};
+    socket.read_some(boost::asio::buffer(first));
+    boost::asio::write(socket,
+                       boost::asio::buffer(FormatAnswer(413, "no", "Connection: close\r\n")));
+  });  // the close resets the connection, because bytes are unread
+  Uploader uploader({"127.0.0.1", acceptor.local_endpoint().port()},
+                    {.attempts = 2, .timeout = std::chrono::milliseconds(200)});
+  REQUIRE_FALSE(uploader.Connect());
+  CHECK(uploader.Put({"d", "s", std::string(std::size_t{64} << 20, 'x')}));
+  CHECK(uploader.Finish());
+  CHECK(uploader.totals().failed == 1);
+  CHECK(uploader.totals().last_failure == "d/s: 413 no");
 }
 
 TEST_CASE("a stopped upload waits for neither a lost nor a silent server", "[docstore]") {

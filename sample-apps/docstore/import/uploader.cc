@@ -60,7 +60,9 @@ class Uploader::Impl {
     }
     if (!postponed_.empty() && !Finish()) return false;
     under_way_.push_back(std::move(section));
-    return Send(under_way_.back()) || Recover();
+    if (Send(under_way_.back())) return true;
+    TakeLastAnswers();
+    return Recover();
   }
 
   bool Finish() {
@@ -130,20 +132,35 @@ class Uploader::Impl {
 
   // Takes the answer to the oldest request under way.
   bool ReceiveOne() {
+    bool keep_alive = false;
+    if (const ErrorCode ec = TakeAnswer(keep_alive)) {
+      totals_.last_failure = ec.message();
+      return Recover();
+    }
+    return keep_alive || Recover();
+  }
+
+  // A server that refuses a request need not read all of it. After a failed send, the answer that
+  // gives the reason may have arrived.
+  void TakeLastAnswers() {
+    bool keep_alive = true;
+    while (keep_alive && !under_way_.empty() && !TakeAnswer(keep_alive)) {
+    }
+  }
+
+  ErrorCode TakeAnswer(bool& keep_alive) {
     beast::http::response_parser<beast::http::string_body> parser;
     const ErrorCode ec = Await([&](auto done) {
       beast::http::async_read(socket_, input_, parser,
                               [done](ErrorCode ec, std::size_t) { done(ec); });
     });
-    if (ec) {
-      totals_.last_failure = ec.message();
-      return Recover();
-    }
+    if (ec) return ec;
+    keep_alive = parser.get().keep_alive();
+    tries_ = keep_alive ? 1 : 0;
     Section section = std::move(under_way_.front());
     under_way_.pop_front();
     Judge(std::move(section), parser.get());
-    tries_ = parser.get().keep_alive() ? 1 : 0;
-    return parser.get().keep_alive() || Recover();
+    return {};
   }
 
   void Judge(Section section, const beast::http::response<beast::http::string_body>& response) {
@@ -197,7 +214,10 @@ class Uploader::Impl {
 
   bool SendAll() {
     for (const Section& section : under_way_) {
-      if (!Send(section)) return false;
+      if (!Send(section)) {
+        TakeLastAnswers();
+        return false;
+      }
       ++totals_.sent_again;
     }
     return true;
