@@ -174,6 +174,19 @@ TEST_CASE("an upload hears the answer of a server that reads no further", "[docs
   CHECK(uploader.totals().last_failure == "d/s: 413 no");
 }
 
+TEST_CASE("an upload through a router whose server died is repeated", "[docstore]") {
+  std::atomic<int> requests = 0;
+  ScriptedHttpServer server([&](const auto&) {
+    return ++requests == 1 ? FormatAnswer(502, "lost", "Retry-After: 0\r\n") : FormatAnswer(204);
+  });
+  Uploader uploader(*program::ParseAddress(server.address()), {});
+  REQUIRE_FALSE(uploader.Connect());
+  REQUIRE(uploader.Put({"d", "s", "text"}));
+  CHECK(uploader.Finish());
+  CHECK(uploader.totals().done == 1);
+  CHECK(uploader.totals().failed == 0);
+}
+
 TEST_CASE("a stopped upload waits for neither a lost nor a silent server", "[docstore]") {
   const bool silent = GENERATE(false, true);
   CAPTURE(silent);

@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "protocol/may_pass.h"
+
 namespace stout::docstore {
 
 namespace asio = boost::asio;
@@ -171,8 +173,7 @@ class Uploader::Impl {
     }
     totals_.last_failure =
         fmt::format("{}/{}: {} {}", section.document, section.name, status, response.body());
-    const bool later = status == 503 || status == 504 || status == 408;
-    if (!later || section.attempts >= options_.attempts) {
+    if (!MayPass(status) || section.attempts >= options_.attempts) {
       ++totals_.failed;
       return;
     }

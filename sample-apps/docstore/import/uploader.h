@@ -25,9 +25,9 @@ struct UploaderOptions {
 };
 
 /// Puts sections over one connection, with several requests under way. A request that was pushed
-/// back (503) is sent again when the server asks for it. After a lost connection every request
-/// without an answer is sent again. That is harmless, because a PUT carries the whole new state.
-/// The pause before this doubles while no answer comes, up to 3.2 s.
+/// back (503, or another status of MayPass) is sent again when the server asks for it. After a lost
+/// connection every request without an answer is sent again. That is harmless, because a PUT
+/// carries the whole new state. The pause before this doubles while no answer comes, up to 3.2 s.
 ///
 /// Threads: one, which it blocks.
 class Uploader {

@@ -15,11 +15,6 @@ struct Answer {
   std::string_view etag;  ///< With its quotes; empty if there is none.
   std::string_view body;
   bool keep_alive = true;
-
-  /// Returns true if a repetition of the request may succeed although nothing is changed.
-  [[nodiscard]] bool MayPass() const {
-    return status == 408 || status == 502 || status == 503 || status == 504;
-  }
 };
 
 /// Cuts a stream of bytes into responses: Beast's parser with the least storage behind it, the

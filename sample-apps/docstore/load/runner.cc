@@ -12,6 +12,7 @@
 
 #include "load/find_server.h"
 #include "program/tell.h"
+#include "protocol/may_pass.h"
 
 namespace stout::load {
 namespace {
@@ -351,7 +352,7 @@ void Runner::OnAnswer(const Call& call, const Answer& answer) {
   };
   if (call.purpose == Call::Purpose::kPreload && !preload_refused_) {
     preload_failure_ = text();
-    preload_refused_ = !answer.MayPass();
+    preload_refused_ = !docstore::MayPass(answer.status);
   }
   if (answer.status == 503) return Fail(call, Failure::kPushedBack);
   if (first_refusal_.empty()) first_refusal_ = text();
