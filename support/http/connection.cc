@@ -314,8 +314,10 @@ void Connection::OnTick() {
   if (ended_) return;
   const auto now = steady_clock::now();
   if (writing_ > 0 && now - writing_since_ > options_.request_timeout) return End();
-  // While the server owes an answer, the client is timed only for a body that has its share.
-  if (!input_over_ && (answers_.empty() || share_)) {
+  // While the server owes an answer, the client is timed only for a body that has its share, and
+  // that the server has asked for, if the client waits for that.
+  const bool invitation_waits = !answers_.empty() && answers_.back().interim;
+  if (!input_over_ && !invitation_waits && (answers_.empty() || share_)) {
     const Instant since = share_ ? invited_since_ : since_;
     if (BodyIsTooSlow(now)) {
       DropRequest();
@@ -333,9 +335,7 @@ void Connection::OnTick() {
 }
 
 bool Connection::BodyIsTooSlow(Instant now) const {
-  const bool invitation_waits = !answers_.empty() && answers_.back().interim;
-  return share_ && !invitation_waits &&
-         now - invited_since_ > options_.BodyTime(parser_->get().body().size());
+  return share_ && now - invited_since_ > options_.BodyTime(parser_->get().body().size());
 }
 
 // --- The end ------------------------------------------------------------------------------------

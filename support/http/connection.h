@@ -30,7 +30,7 @@ namespace stout::http {
 /// 4. While a read is outstanding, input_ holds nothing that Parse could consume. The read's buffer
 ///    follows these bytes, and must not move.
 /// 5. The client is timed only while it must send: while no answer is owed, or while a body has its
-///    share.
+///    share. If the client waits for "100 Continue", its body is timed once that is written.
 /// 6. A request has its share of the budget from the end of its header until its answer is ready.
 ///    Only then does its body take memory beyond one read of the socket. While a request waits for
 ///    its share, the socket is not read.

@@ -181,9 +181,12 @@ TEST_CASE("without a minimum rate a body may take all the time of a request", "[
 }
 
 TEST_CASE("a body is timed from its invitation, which waits for earlier answers", "[docstore]") {
+  const http::HttpOptions http =
+      GENERATE(http::HttpOptions{.min_body_rate = 1000, .body_grace = 500ms},
+               http::HttpOptions{.request_timeout = 500ms, .min_body_rate = 0});
   DocumentsOptions documents = TestServer::TwoShards();
   documents.map.engine.lane.write_policy = *MakePolicy("natural");  // no matter how slow the store
-  GatedServer service({.min_body_rate = 1000, .body_grace = 500ms}, documents);
+  GatedServer service(http, documents);
   service.store.Shut();
   Client client = service.Connect();
   client.Send(Format("PUT", "/docs/a/sections/s", std::string(10, 'x')) +
