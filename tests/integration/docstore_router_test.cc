@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "docstore_fleet.h"
 #include "docstore_routed.h"
 #include "http_corpus.h"
 #include "router/deadline.h"
 #include "router/fields.h"
+#include "router/router_pages.h"
 #include "stout/adapters/memory_store.h"
 #include "tests/support/catch.h"
 
@@ -157,6 +159,27 @@ TEST_CASE("what is no request for a document is answered here", "[router]") {
   client.Send("nonsense\r\n\r\n");
   CHECK(client.Receive().status == 400);
   CHECK(client.AtEnd());
+}
+
+TEST_CASE("pages of a router that clients do not read are bounded", "[router]") {
+  boost::asio::io_context context;
+  InProcessLeases leases(context.get_executor());
+  const Owners owners(leases);
+  const UpstreamPool pool(1, 1s);
+  const http::HttpMetrics http;
+  const RouterMetrics metrics;
+  const RouterPages pages(owners, pool, http, metrics);
+  std::vector<http::Response> unread;
+  for (int i = 0; i < 64; ++i) {
+    unread.push_back(pages.Show(i % 2 == 0 ? Route::Resource::kStats : Route::Resource::kMetrics));
+    REQUIRE(unread.back().status == 200);
+  }
+  const http::Response refused = pages.Show(Route::Resource::kStats);
+  CHECK(refused.status == 503);
+  CHECK(refused.body->find("64 pages") != std::string::npos);
+  CHECK(pages.Show(Route::Resource::kHealth).body->find("64 pages") == std::string::npos);
+  unread.clear();
+  CHECK(pages.Show(Route::Resource::kStats).status == 200);
 }
 
 TEST_CASE("a router forwards no request of the malformed corpus", "[router]") {

@@ -1,5 +1,7 @@
 #include "router/router_pages.h"
 
+#include <utility>
+
 #include "stout/error.h"
 
 namespace stout::docstore {
@@ -7,9 +9,8 @@ namespace stout::docstore {
 http::Response RouterPages::Show(Route::Resource page) const {
   switch (page) {
     case Route::Resource::kMetrics:
-      return http::MakePrometheus(ToPrometheus(Snapshot(), http_.Snapshot()));
     case Route::Resource::kStats:
-      return http::MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot()));
+      return ShowFigures(page);
     case Route::Resource::kPage:
     case Route::Resource::kHistory:
       return http::MakeError(404, "a router has no page of its own",
@@ -17,6 +18,16 @@ http::Response RouterPages::Show(Route::Resource page) const {
     default:
       return Health();
   }
+}
+
+http::Response RouterPages::ShowFigures(Route::Resource page) const {
+  http::PageLimit::Page place = limit_.Take();
+  if (place == nullptr) return http::PageLimit::TooMany();
+  return http::PageLimit::Hold(
+      std::move(place),
+      page == Route::Resource::kMetrics
+          ? http::MakePrometheus(ToPrometheus(Snapshot(), http_.Snapshot()))
+          : http::MakeJson(200, ToJson(Snapshot(), *owners_.table(), http_.Snapshot())));
 }
 
 http::Response RouterPages::Health() const {

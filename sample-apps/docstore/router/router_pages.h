@@ -4,6 +4,7 @@
 
 #include "http/http_metrics.h"
 #include "http/message.h"
+#include "http/page_limit.h"
 #include "protocol/route.h"
 #include "router/owners.h"
 #include "router/router_metrics.h"
@@ -26,6 +27,7 @@ class RouterPages {
   void BeginDrain() { draining_ = true; }
 
  private:
+  [[nodiscard]] http::Response ShowFigures(Route::Resource page) const;
   [[nodiscard]] http::Response Health() const;
   [[nodiscard]] RouterSnapshot Snapshot() const;
 
@@ -33,6 +35,7 @@ class RouterPages {
   const UpstreamPool& pool_;
   const http::HttpMetrics& http_;
   const RouterMetrics& metrics_;
+  const http::PageLimit limit_;
   std::atomic<bool> draining_ = false;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,33 +13,6 @@
 #include "protocol/route.h"
 
 namespace stout::docstore {
-namespace {
-
-// Scrapers and browsers need a few at a time.
-constexpr std::size_t kMaxPages = 64;
-
-http::Response TooManyPages() {
-  return http::MakeUnavailable(
-      fmt::format("{} pages for operators are being made, or are not read yet", kMaxPages),
-      "repeat the request after Retry-After seconds; read the pages that you ask for");
-}
-
-// Returns what counts as a page while it exists; null if there are too many.
-std::shared_ptr<void> TakePage(const std::shared_ptr<std::atomic<std::size_t>>& pages) {
-  const auto give_back = [pages](std::atomic<std::size_t>* count) { count->fetch_sub(1); };
-  const bool has_room = pages->fetch_add(1) < kMaxPages;
-  const std::shared_ptr<void> page(pages.get(), give_back);
-  return has_room ? page : nullptr;
-}
-
-// Keeps `page` until the body of the response is gone.
-http::Response Hold(std::shared_ptr<void> page, http::Response response) {
-  const std::string* const body = response.body.get();
-  response.body = {body, [page = std::move(page), text = std::move(response.body)](const auto*) {}};
-  return response;
-}
-
-}  // namespace
 
 void Service::Handle(http::Request request, http::Respond respond) {
   http::Response error;
@@ -58,20 +33,20 @@ void Service::Handle(http::Request request, http::Respond respond) {
   }
 }
 
-// Each of these pages is a text of its own, and the figures for it are larger still. So a client
-// that asks for many and reads none must not get all of them.
+// The figures for a page are larger than its text, so a page counts from its request on.
 void Service::ShowPage(const Route& route, const std::string& target, http::Respond respond) {
-  std::shared_ptr<void> page = TakePage(pages_);
-  if (page == nullptr) return respond(TooManyPages());
+  http::PageLimit::Page page = pages_.Take();
+  if (page == nullptr) return respond(http::PageLimit::TooMany());
   if (route.resource == Route::Resource::kHistory)
-    return respond(Hold(std::move(page), http::MakeJson(200, history_.Answer(target))));
+    return respond(
+        http::PageLimit::Hold(std::move(page), http::MakeJson(200, history_.Answer(target))));
   documents_.Collect([this, prometheus = route.resource == Route::Resource::kMetrics,
                       page = std::move(page), respond = std::move(respond)](auto shards) mutable {
     const auto tenants = TenantsOf(shards);
     const http::HttpSnapshot http = metrics_.Snapshot();
-    respond(Hold(std::move(page), prometheus
-                                      ? http::MakePrometheus(ToPrometheus(shards, tenants, http))
-                                      : http::MakeJson(200, ToJson(shards, tenants, http))));
+    respond(http::PageLimit::Hold(
+        std::move(page), prometheus ? http::MakePrometheus(ToPrometheus(shards, tenants, http))
+                                    : http::MakeJson(200, ToJson(shards, tenants, http))));
   });
 }
 

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "http/http_server.h"
+#include "http/page_limit.h"
 #include "monitor/history.h"
 #include "monitor/tenant_metrics.h"
 #include "protocol/route.h"
@@ -52,9 +52,7 @@ class Service final : public http::HttpHandler {
   const std::shared_ptr<Tenants> tenants_;
   const Store* const store_;
   std::atomic<bool> draining_ = false;
-  // The pages that are being made, or that clients have not read yet; the answers share it.
-  const std::shared_ptr<std::atomic<std::size_t>> pages_ =
-      std::make_shared<std::atomic<std::size_t>>(0);
+  const http::PageLimit pages_;
 };
 
 }  // namespace stout::docstore
