@@ -334,6 +334,7 @@ TEST_CASE("what cannot be given once more is not promised to be", "[router]") {
   const Reply reply = routed.Connect().Do("PUT", kSection, std::string(200'000, 'x'));
   CHECK(reply.status == 503);
   CHECK(reply.Field("docstore-unserved-range").empty());
+  CHECK(reply.body.find("too large to be sent again") != std::string::npos);
   CHECK(server.requests().size() == 1);
 }
 

@@ -1,6 +1,5 @@
 #include "router/routing_session.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "http/parsing.h"
 #include "http/refusals.h"
 #include "protocol/route.h"
+#include "router/answers.h"
 #include "router/fields.h"
 #include "stout/core/backoff.h"
 
@@ -36,32 +36,6 @@ std::string AddressOf(const http::SessionSocket& socket) {
   ErrorCode ec;
   const tcp::endpoint client = socket.remote_endpoint(ec);
   return ec ? "unknown" : client.address().to_string();
-}
-
-http::Response Unavailable(std::string_view error) {
-  return http::MakeUnavailable(
-      error,
-      "nothing was done: repeat the request after Retry-After seconds; if this continues, check "
-      "the servers and their lease service");
-}
-
-http::Response Unknown(int status, http::Method method, std::string_view error) {
-  const bool changes = method == http::Method::kPut || method == http::Method::kDelete;
-  return http::MakeError(status, error,
-                         changes ? "the change may or may not have taken effect, or may yet take "
-                                   "effect: read the current state, or repeat the request"
-                                 : "repeat the request");
-}
-
-http::Response ToResponse(Next next, http::Method method) {
-  switch (next) {
-    case Next::kNoAnswer:
-      return Unknown(502, method, "the document's server ended the connection without an answer");
-    case Next::kNoAnswerYet:
-      return Unknown(504, method, "the document's server did not answer in time");
-    default:
-      return Unavailable("no server served the request within --retry-timeout");
-  }
 }
 
 }  // namespace
@@ -200,7 +174,7 @@ Task<void> RoutingSession::Forward(std::string document) {
     const auto lease = co_await AwaitOwner(until);
     if (ended_) co_return;
     if (!lease) {
-      co_await Reply(Unavailable("no server owned the document within --retry-timeout"));
+      co_await Reply(MakeUnowned());
       co_return;
     }
     const Fate fate = co_await Attempt(*lease, head, body);
@@ -220,7 +194,7 @@ Task<void> RoutingSession::Forward(std::string document) {
     }
     exchange_.reset();
     if (next != Next::kRetry) {
-      co_await Reply(ToResponse(next, method_));
+      co_await Reply(MakeUnserved(next, method_, body.repeatable()));
       co_return;
     }
     parts_.metrics.OnRetry();
