@@ -159,6 +159,8 @@ void Connection::InviteBody() {
   parser_->eager(true);
   // Without reserve, a chunked body would grow by doubling, and exceed its share.
   if (parser_->chunked()) parser_->get().body().reserve(MostBodyBytes());
+  // A client of HTTP/1.0 would take the interim response for the answer (RFC 9110, 10.1.1).
+  if (parser_->get().version() < 11) return;
   if (!beast::iequals(parser_->get()[beast::http::field::expect], "100-continue")) return;
   // The interim response waits for the earlier answers, as every answer does.
   Answer& interim = answers_.emplace_back();

@@ -216,6 +216,15 @@ TEST_CASE("a client that asks first is told to go on", "[docstore]") {
   CHECK(client.Do("GET", "/docs/d/sections/s").body == "body");
 }
 
+TEST_CASE("a client of HTTP/1.0 is not told to go on", "[docstore]") {
+  const Service service;
+  Client client = service.Connect();
+  client.Send(
+      "PUT /docs/d/sections/s HTTP/1.0\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
+      "body");
+  CHECK(client.Receive().status == 201);
+}
+
 TEST_CASE("malformed HTTP closes that connection alone", "[docstore]") {
   const Service service(TestServer::TwoShards(), {.max_header_bytes = 512});
   Client innocent = service.Connect();

@@ -147,6 +147,18 @@ TEST_CASE("a client that asks before it sends is invited", "[router]") {
   CHECK(server.requests()[0]["Expect"].empty());
 }
 
+TEST_CASE("a client of HTTP/1.0 is not invited to send its body", "[router]") {
+  ScriptedHttpServer server(Always(FormatAnswer(204)));
+  RouterOptions options = Routed::Brisk();
+  options.http.request_timeout = 50ms;
+  Routed routed(options);
+  routed.MoveTo(server.address());
+  Client client = routed.Connect();
+  client.Send("PUT " + kSection +
+              " HTTP/1.0\r\nHost: t\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n");
+  CHECK(client.Receive().status == 408);
+}
+
 // --- Clients ------------------------------------------------------------------------------------
 
 TEST_CASE("what is no request for a document is answered here", "[router]") {

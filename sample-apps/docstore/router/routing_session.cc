@@ -246,7 +246,7 @@ Task<bool> RoutingSession::AwaitBody(RequestBody& body) {
     if (!room) co_return false;
   }
   const auto& head = parser_->get();
-  if (!parser_->is_done() && input_.size() == 0 &&
+  if (!parser_->is_done() && input_.size() == 0 && head.version() >= 11 &&
       boost::beast::iequals(head[beast::http::field::expect], "100-continue")) {
     constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     auto [ec, bytes] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwait);
