@@ -34,8 +34,6 @@ std::string_view Reason(int status) {
       return "Precondition Failed";
     case 413:
       return "Content Too Large";
-    case 417:
-      return "Expectation Failed";
     case 421:
       return "Misdirected Request";
     case 431:
