@@ -158,7 +158,9 @@ TEST_CASE("runs are compared in one table, one document and files for gnuplot", 
   std::filesystem::remove_all(directory);
   std::filesystem::create_directories(directory);
   const std::filesystem::path file = directory / "natural.json";
-  std::ofstream(file) << JsonText(ToJson(Example()));
+  RunReport report = Example();
+  report.options.label = "natural, \"twice\"";
+  std::ofstream(file) << JsonText(ToJson(report));
 
   const Comparison comparison({file, file});
   const std::string table = comparison.Table();
@@ -167,11 +169,18 @@ TEST_CASE("runs are compared in one table, one document and files for gnuplot", 
   CHECK(comparison.Json().at("runs").as_array().size() == 2);
   comparison.WritePlotData(directory / "plots");
   CHECK(std::filesystem::exists(directory / "plots/run-1.dat"));
-  CHECK(std::filesystem::exists(directory / "plots/steps.dat"));
+  std::ifstream steps(directory / "plots/steps.dat");
+  std::string line;
+  for (int i = 0; i < 3; ++i) std::getline(steps, line);
+  CHECK(line.starts_with("\"natural, 'twice'\" 10 "));
 
   const std::filesystem::path bad = directory / "bad.json";
   std::ofstream(bad) << GENERATE("", "{", "[]", "{\"label\": 1}", "{\"label\": \"x\"}");
   CHECK_THROWS_AS(Comparison({bad}), ReportError);
+  boost::json::object without_seconds = ToJson(report);
+  without_seconds.erase("seconds");
+  std::ofstream(bad) << JsonText(without_seconds);
+  CHECK_THROWS_WITH(Comparison({bad}), Catch::Contains("bad.json is not a report"));
   CHECK_THROWS_AS(Comparison({directory / "none.json"}), ReportError);
   std::filesystem::remove_all(directory);
 }

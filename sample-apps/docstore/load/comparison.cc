@@ -63,6 +63,27 @@ StepFigures Figures(const json::value& step) {
   return figures;
 }
 
+// gnuplot leaves a gap where it reads NaN.
+std::string Plotted(std::optional<double> value) {
+  return value ? fmt::format("{:.3f}", *value) : "NaN";
+}
+
+std::string PlottedSecond(const json::value& second) {
+  const json::value& reads = second.at("reads");
+  const json::value& writes = second.at("writes");
+  const bool measured = Number(writes.at("done")) > 0;
+  const auto latency = [&](std::string_view which) {
+    return Plotted(measured ? std::optional(LatencyMs(writes, which)) : std::nullopt);
+  };
+  const json::value& server = second.at("server");
+  const bool batches = server.is_object() && Number(server.at("batch_size")) > 0;
+  return fmt::format(
+      "{} {} {} {} {} {}", Number(second.at("second")) + 0.5,
+      Number(reads.at("offered")) + Number(writes.at("offered")),
+      Number(reads.at("answered")) + Number(writes.at("answered")), latency("p50"), latency("p99"),
+      Plotted(batches ? std::optional(Number(server.at("batch_size"))) : std::nullopt));
+}
+
 json::object ReadReport(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::ostringstream text;
@@ -73,6 +94,7 @@ json::object ReadReport(const std::filesystem::path& file) {
     // Everything that is used later is looked at now, while the file's name is known.
     if (!report.at("label").is_string()) throw ReportError("no label");
     for (const json::value& step : report.at("steps").as_array()) Figures(step);
+    for (const json::value& second : report.at("seconds").as_array()) PlottedSecond(second);
     return report;
   } catch (const boost::system::system_error& error) {
     // Not what(): that adds a place in Boost's sources.
@@ -85,28 +107,20 @@ json::object ReadReport(const std::filesystem::path& file) {
 
 std::string_view Label(const json::object& run) { return run.at("label").as_string(); }
 
-// gnuplot leaves a gap where it reads NaN.
-std::string Plotted(std::optional<double> value) {
-  return value ? fmt::format("{:.3f}", *value) : "NaN";
+// A label is one column, and stays in its line. gnuplot cannot read a quote within quotes.
+std::string PlottedLabel(const json::object& run) {
+  std::string text(Label(run));
+  std::replace(text.begin(), text.end(), '"', '\'');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return '"' + text + '"';
 }
 
 void WriteSeconds(std::ostream& out, const json::object& run) {
   fmt::print(out, "# {}\n# second due/s answered/s write_p50_ms write_p99_ms batch_size\n",
-             Label(run));
+             PlottedLabel(run));
   for (const json::value& second : run.at("seconds").as_array()) {
-    const json::value& reads = second.at("reads");
-    const json::value& writes = second.at("writes");
-    const bool measured = Number(writes.at("done")) > 0;
-    const auto latency = [&](std::string_view which) {
-      return Plotted(measured ? std::optional(LatencyMs(writes, which)) : std::nullopt);
-    };
-    const json::value& server = second.at("server");
-    const bool batches = server.is_object() && Number(server.at("batch_size")) > 0;
-    fmt::print(out, "{} {} {} {} {} {}\n", Number(second.at("second")) + 0.5,
-               Number(reads.at("offered")) + Number(writes.at("offered")),
-               Number(reads.at("answered")) + Number(writes.at("answered")), latency("p50"),
-               latency("p99"),
-               Plotted(batches ? std::optional(Number(server.at("batch_size"))) : std::nullopt));
+    fmt::print(out, "{}\n", PlottedSecond(second));
   }
 }
 
@@ -169,7 +183,7 @@ void Comparison::WritePlotData(const std::filesystem::path& directory) const {
       const json::array& run_steps = run.at("steps").as_array();
       if (i >= run_steps.size()) continue;
       const StepFigures f = Figures(run_steps[i]);
-      fmt::print(out, "{} {} {} {} {} {} {}\n", Label(run), f.rate, f.answered_per_s,
+      fmt::print(out, "{} {} {} {} {} {} {}\n", PlottedLabel(run), f.rate, f.answered_per_s,
                  f.write_p50_ms, f.write_p99_ms, Plotted(f.batch_size), Plotted(f.collapse_ratio));
     }
     fmt::print(out, "\n\n");
