@@ -79,7 +79,12 @@ TEST_CASE("text is told from what is not", "[docstore]") {
   CHECK_FALSE(IsText("\x7F\x45LF\x02\x01"));
   CHECK_FALSE(IsText("caf\xE9"));       // Latin-1
   CHECK_FALSE(IsText("cut \xE2\x82"));  // half a character
-  CHECK_FALSE(IsText("\xC0\xAF overlong"));
+  for (const char* const overlong : {"\xC0\xAF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF"}) {
+    CHECK_FALSE(IsText(overlong));
+  }
+  CHECK_FALSE(IsText("\xED\xA0\x80"));      // half of a surrogate pair
+  CHECK_FALSE(IsText("\xF4\x90\x80\x80"));  // beyond the last character
+  CHECK(IsText("\xE0\xA0\x80 \xED\x9F\xBF \xF0\x90\x80\x80 \xF4\x8F\xBF\xBF"));
 }
 
 TEST_CASE("documents are named after their files, each once", "[docstore]") {

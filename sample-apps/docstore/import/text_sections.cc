@@ -124,6 +124,15 @@ class Cutter {
   std::vector<TextSection> sections_;
 };
 
+// The range of the second byte after this lead byte. A byte outside would make a character that has
+// a shorter form, a surrogate, or a number beyond the last character.
+// Source: The Unicode Standard, "Well-Formed UTF-8 Byte Sequences".
+bool IsSecondByte(unsigned char lead, unsigned char second) {
+  const unsigned char first = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+  const unsigned char last = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+  return first <= second && second <= last;
+}
+
 // The length of the UTF-8 character at the front, 0 if there is none.
 std::size_t CharacterLength(std::string_view bytes) {
   const auto lead = static_cast<unsigned char>(bytes.front());
@@ -133,6 +142,7 @@ std::size_t CharacterLength(std::string_view bytes) {
                              : (lead & 0xF8) == 0xF0 && lead <= 0xF4 ? 4
                                                                      : 0;
   if (length == 0 || length > bytes.size()) return 0;
+  if (length > 1 && !IsSecondByte(lead, static_cast<unsigned char>(bytes[1]))) return 0;
   const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; };
   return std::all_of(bytes.begin() + 1, bytes.begin() + static_cast<std::ptrdiff_t>(length),
                      continues)
