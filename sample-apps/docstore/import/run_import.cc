@@ -196,6 +196,11 @@ int RunImport(int argc, const char* const* argv) {
       "Puts text files into a document service. Each file becomes a document, and each heading or "
       "block of paragraphs a section.",
       "docstore-import");
+  app.footer(
+      "An import puts the sections of a file, and deletes none.\n"
+      "The names of sections follow from their numbers and titles. So a document keeps the "
+      "sections that an earlier version of its file had. Delete the document before you import a "
+      "file that has changed.");
   app.add_option("PATH", arguments.paths, "Files and directories")->required();
   program::Options options(app);
   options.Text("--target", arguments.target, "The document service", "http://HOST:PORT");
