@@ -441,6 +441,10 @@ TEST_CASE("a node serves once writes have as many members as they need, or all t
     CHECK(range.Next<range::Open>().member == 1);
   }
   SECTION("the second one stays silent") { range.Pass(2s); }
+  SECTION("the second one is known to be silent") {
+    range.keeper.SetSilent(MaskOf(1), range.now);
+    range.keeper.Tick(range.now);
+  }
   range.Next<range::Serve>();
   CHECK(range.keeper.serving());
 }

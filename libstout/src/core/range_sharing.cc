@@ -47,12 +47,16 @@ void RangeKeeper::Prove(MemberIndex m, TimePoint now) {
 // A member that fails is closed, without the changes that it lacks: the merge brings them. It is
 // opened again once it proves that it has what it had.
 void RangeKeeper::WriteShared(TimePoint now) {
+  MemberMask hoped = 0;
   for (MemberIndex m = 0; m < members_.size(); ++m) {
     Member& member = members_[m];
     if (!record_.members[m].in) continue;
     if ((set_.writers() & MaskOf(m)) == 0) {
       Prove(m, now);
-      if (member.step != Step::kReady) continue;
+      if (member.step != Step::kReady) {
+        if (!member.lost) hoped |= MaskOf(m);
+        continue;
+      }
       if (member.lost) {  // until it is filled, under another epoch
         PauseMember(m, options_.member_timeout, now);
         continue;
@@ -69,7 +73,7 @@ void RangeKeeper::WriteShared(TimePoint now) {
   if (writes_shared_ || set_.writers() == 0) return;
   // The first members do not refuse writes while others need a moment longer.
   const TimePoint limit = SaturatingAdd(started_, options_.member_timeout);
-  if (!set_.takes_writes() && !IsDue(limit, now)) return;
+  if (!set_.takes_writes() && (hoped & ~silent_) != 0 && !IsDue(limit, now)) return;
   writes_shared_ = true;
   actions_.push_back(range::Serve{});
 }
