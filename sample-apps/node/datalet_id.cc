@@ -18,7 +18,8 @@ Result<std::string> DataIdOf(Store& store, Diagnostics* diagnostics) {
   const ReadBatch read{.id = 1, .lane = 0, .keys = {key}};
   const ReadResult found = store.AsyncRead(read, boost::asio::use_future).get();
   if (found.errc != Errc::kOk) return found.errc;
-  if (found.states.at(0).found) return found.states[0].value;
+  if (const Errc errc = found.states.at(0).errc; errc != Errc::kOk) return errc;
+  if (found.states[0].found) return found.states[0].value;
   // Its keys may be those of a single node, and a fill would delete them.
   if (auto why = WhyNotEmpty(store)) return Fail(Errc::kBadOptions, *std::move(why), diagnostics);
   const std::string id = resp::DrawDataId();
