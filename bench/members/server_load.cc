@@ -137,15 +137,18 @@ asio::awaitable<void> Until(asio::steady_timer& timer, TimePoint time) {
   co_await timer.async_wait(kAwait);
 }
 
-// Returns the first error among the answers, or "". Adds the keys that were not found to `missing`.
+// Returns the first error among the answers, or "". Then `missing` grows by the keys that were not
+// found.
 asio::awaitable<std::string> Send(resp::Connection& connection, const resp::Commands& commands,
                                   std::uint64_t* missing) {
   const resp::Outcome outcome = co_await connection.Run(commands);
   if (outcome.errc != Errc::kOk) throw std::runtime_error(outcome.message);
+  std::uint64_t nils = 0;
   for (const resp::Reply& reply : outcome.replies) {
     if (reply.error()) co_return reply.text;
-    if (reply.kind == resp::Reply::Kind::kNil) ++*missing;
+    nils += reply.kind == resp::Reply::Kind::kNil ? 1 : 0;
   }
+  *missing += nils;
   co_return "";
 }
 
