@@ -100,9 +100,11 @@ void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
 std::string ReadFile(const fs::path& file) {
   std::ifstream in(file);
   if (!in || fs::is_directory(file)) throw CannotRead(file);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (in.bad()) throw CannotRead(file);
-  return text;
+  try {
+    return {std::istreambuf_iterator<char>(in), {}};
+  } catch (const std::ios_base::failure&) {  // the iterators pass it on
+    throw CannotRead(file);
+  }
 }
 
 void WriteFile(const fs::path& file, const std::string& text, const Tool& tool) {

@@ -48,8 +48,9 @@ struct ReplicationResult {
 struct ReplicationEvent {
   enum class Kind : std::uint8_t { kApplied, kWritten, kReadBegins, kRead };
   Kind kind;
-  std::uint32_t member;   ///< kApplied.
-  std::uint64_t request;  ///< Others: the request's number.
+  std::uint32_t member;  ///< kApplied.
+  std::uint64_t
+      request;  ///< Others: the request's number. Once it is complete, another may have it.
   std::uint64_t key;
   std::uint64_t version;  ///< of the state that is durable, acknowledged or read
 };
