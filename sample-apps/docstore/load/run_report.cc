@@ -233,11 +233,12 @@ std::string ToTable(const RunReport& report) {
 
 std::string ToText(const VerifyResult& verify) {
   const Findings& findings = verify.findings;
+  const char* const outcome = !findings.clean() ? "FAILED" : verify.unread > 0 ? "not done" : "ok";
   std::string out = fmt::format(
       "verify: {} writes acknowledged, {} without an answer, {} sections read back\n"
       "verify: {} lost, {} stale, {} stale reads, {} invalid, {} unread: {}\n",
       verify.acknowledged, verify.open, verify.read_back, findings.lost, findings.stale,
-      findings.stale_reads, findings.invalid, verify.unread, verify.clean() ? "ok" : "FAILED");
+      findings.stale_reads, findings.invalid, verify.unread, outcome);
   for (const std::string& example : findings.examples) {
     fmt::format_to(std::back_inserter(out), "  {}\n", example);
   }
