@@ -171,7 +171,7 @@ TEST_CASE("an upload hears the answer of a server that reads no further", "[docs
                        boost::asio::buffer(FormatAnswer(413, "no", "Connection: close\r\n")));
   });  // the close resets the connection, because bytes are unread
   Uploader uploader({"127.0.0.1", acceptor.local_endpoint().port()},
-                    {.attempts = 2, .timeout = std::chrono::milliseconds(200)});
+                    {.attempts = 2, .timeout = std::chrono::seconds(10)});
   REQUIRE_FALSE(uploader.Connect());
   CHECK(uploader.Put({"d", "s", std::string(std::size_t{64} << 20, 'x')}));
   CHECK(uploader.Finish());
