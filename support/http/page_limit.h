@@ -15,7 +15,7 @@ namespace stout::http {
 ///     if (page == nullptr) return respond(PageLimit::TooMany());
 ///     respond(PageLimit::Hold(std::move(page), MakePrometheus(...)));
 ///
-/// Owner: value type; pages may outlive it.   Threads: any.
+/// Owner: copies share one limit; pages may outlive it.   Threads: any.
 class PageLimit {
  public:
   /// Scrapers and browsers need a few at a time.
