@@ -70,5 +70,21 @@ TEST_CASE("parts of a store have keys of their own", "[store][part]") {
   CHECK(pages == (ordered ? 1 : 11));  // it reads the part only, if that is possible
 }
 
+// The keys of a part are in other slots of the whole store than its users think.
+TEST_CASE("a limit of a scope passes through a store, but not through a part", "[store][part]") {
+  struct Recorded final : ForwardingStore {
+    using ForwardingStore::ForwardingStore;
+    void LimitScope(const Scope& scope, HashSlots) override { limited.push_back(scope); }
+    std::vector<Scope> limited;
+  };
+  boost::asio::thread_pool pool(1);
+  MemoryStore memory(pool.get_executor());
+  const auto whole = std::make_shared<Recorded>(memory);
+  Store& store = *whole;
+  ForwardingStore(store).LimitScope("all", {0, 9});
+  KeyPrefixStore(whole, "part!").LimitScope("part", {0, 9});
+  CHECK(whole->limited == std::vector<Scope>{"all"});
+}
+
 }  // namespace
 }  // namespace stout::test

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "redis_cluster_test_support.h"
+#include "stout/adapters/hash_slot.h"
 #include "stout/adapters/open_store.h"
 #include "tests/support/catch.h"
 
@@ -40,6 +41,31 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: a repeated fence shuts out again w
     CHECK(WriteNow(*store, Scoped("s", Batch(4, {Put(key, "late", 1)}))) ==
           WriteResult{Errc::kFenced, {}});
   }
+}
+
+TEST_CASE_METHOD(ClusterTest, "redis cluster: an owner of other slots is shut out of all slots") {
+  const auto former = Open();
+  former->LimitScope("t", {8192, 16383});
+  for (int i = 0; i < 2; ++i) {  // the second one in its own slots
+    cluster_.ResetStatistics();
+    CHECK_FALSE(FenceNow(*former, "t", 5));
+    CHECK(cluster_.ScriptsRun() >= (i == 0 ? 16384U : 8192U));
+  }
+  CHECK(cluster_.ScriptsRun() < 9000);
+  const std::string key = '{' + redis::SlotTags()[12000] + '}';
+  CHECK(WriteNow(*former, Scoped("t", Batch(5, {Put(key, "v", 1)}))) == WriteResult{});
+
+  const auto newer = Open();  // the keys were divided anew
+  newer->LimitScope("t", {0, 4095});
+  CHECK_FALSE(FenceNow(*newer, "t", 6));
+  CHECK(WriteNow(*former, Scoped("t", Batch(5, {Put(key, "late", 2)}))) ==
+        WriteResult{Errc::kFenced, {}});
+  CHECK(FenceNow(*former, "t", 5) == Errc::kFenced);
+  std::set<std::string> keys;  // without the store's own
+  for (const ScanResult& page : ScanAll(*newer, {.limit = 1000})) {
+    for (const ScannedKey& each : page.keys) keys.insert(each.key);
+  }
+  CHECK(keys == std::set<std::string>{key});
 }
 
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a fence is full again after its slot has moved") {

@@ -15,6 +15,7 @@ struct RedisAnswers {
   std::string fence = ":1\r\n";
   std::string epoch = ":7\r\n";
   std::string read = "*1\r\n$-1\r\n";
+  std::string get = "$-1\r\n";
   std::string mset = "+OK\r\n";
   std::string wait = ":1\r\n";
   std::string slots = "-ERR This instance has cluster support disabled\r\n";
@@ -35,6 +36,7 @@ inline ScriptedRespServer::Script RedisScript(RedisAnswers answers) {
       return Answer{IsFence(command) ? answers.fence : answers.write};
     }
     if (name == "INCR") return Answer{answers.epoch};
+    if (name == "GET") return Answer{answers.get};
     if (name == "MGET") return Answer{answers.read};
     if (name == "MSET") return Answer{answers.mset};
     if (name == "WAIT") return Answer{answers.wait};

@@ -38,9 +38,7 @@ class ForwardingStore : public Store {
   void Fence(const Scope& scope, Epoch epoch, FenceHandler handler) override {
     store_.Fence(scope, epoch, std::move(handler));
   }
-  void LimitScope(const Scope& scope, HashSlots slots) override {
-    store_.LimitScope(scope, slots);
-  }
+  void LimitScope(const Scope& scope, HashSlots slots) override { store_.LimitScope(scope, slots); }
   void Scan(const ScanRequest& request, ScanHandler handler) override {
     store_.Scan(request, std::move(handler));
   }

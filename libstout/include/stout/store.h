@@ -128,8 +128,8 @@ class Store {
   }
 
   /// Promises that each key of `scope` is in one of these slots. A store that keeps a fence in each
-  /// slot then leaves out the others. Call it before Fence(); it lasts until the store is
-  /// destroyed. Each owner of the scope must keep the promise, whether it makes it or not.
+  /// slot may then leave out the others. Call it before Fence(); it lasts until the store is
+  /// destroyed. Another owner of the scope may promise other slots.
   virtual void LimitScope([[maybe_unused]] const Scope& scope, [[maybe_unused]] HashSlots slots) {}
 
   /// Reads one page of all keys and their newest durable states, tombstones included. Start with an

@@ -1,5 +1,7 @@
 #include "cluster/cluster_engine.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -121,11 +123,10 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
 // - at once if a node has lost the fence: it was restarted without its data, replaced by a replica
 //   that lagged, or emptied.
 asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch) {
-  const bool noted = co_await NoteEpoch(epoch);
-  if (!noted) co_return Errc::kTransient;
+  if (const bool noted = co_await NoteEpoch(epoch); !noted) co_return Errc::kTransient;
   if (const auto limit = limits_.find(scope); limit != limits_.end()) {
-    const Fenced fenced = co_await FenceIn(SlotsIn(limit->second), scope, epoch);
-    co_return fenced.errc;
+    const HashSlots slots = limit->second;
+    co_return co_await FenceLimited(scope, epoch, slots);
   }
   const FullFence wanted{scope, epoch, topology->owners_version()};
   if (full_fence_ == wanted) {
@@ -137,6 +138,30 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
   const Fenced fenced = co_await FenceIn(SlotsIn({}), scope, epoch);
   full_fence_ = fenced.errc == Errc::kOk ? std::optional(wanted) : std::nullopt;
   co_return fenced.errc;
+}
+
+// The scope may have had other slots, if its owners were set up anew, and a former owner may still
+// write there. So the cluster keeps the slots of the scope's last fence beside the fence of slot 0.
+// An owner with other slots fences all, and then notes its own.
+asio::awaitable<Errc> RedisClusterStore::Engine::FenceLimited(Scope scope, Epoch epoch,
+                                                              HashSlots slots) {
+  const std::string key = redis::FenceKeyIn(0, layout, scope + ":slots");
+  const std::string own = fmt::format("{}-{}", slots.first, slots.last);
+  Request last{.slot = 0};
+  last.command.Add({"GET", key});
+  co_await Run({&last, 1}, [](const Request& done) {
+    return done.reply.kind == Reply::Kind::kNil || done.reply.kind == Reply::Kind::kString;
+  });
+  if (last.errc != Errc::kOk || last.reply.error()) co_return Errc::kTransient;
+  const bool same = last.reply.text == own;
+  const Fenced fenced = co_await FenceIn(SlotsIn(same ? slots : HashSlots()), scope, epoch);
+  if (same || fenced.errc != Errc::kOk) co_return fenced.errc;
+  Request note{.slot = 0};
+  note.command.Add({"SET", key, own});
+  co_await Run({&note, 1},
+               [](const Request& done) { return done.reply.kind == Reply::Kind::kStatus; });
+  const bool noted = note.errc == Errc::kOk && note.reply.kind == Reply::Kind::kStatus;
+  co_return noted ? Errc::kOk : Errc::kTransient;
 }
 
 asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceIn(

@@ -32,8 +32,8 @@ class RedisClusterStore::Engine {
   // One key a request.
   [[nodiscard]] boost::asio::awaitable<ReadResult> Read(std::vector<redis::Request> requests);
   [[nodiscard]] boost::asio::awaitable<Result<Epoch>> NewEpoch();
-  // In all slots of the scope. Unless these are limited, a repetition is sent to one slot of each
-  // range that a master serves; see the source.
+  // In all slots; a repetition in one slot of each range that a master serves. If the slots of the
+  // scope are limited, in these, and in all after they were others. See the source.
   [[nodiscard]] boost::asio::awaitable<Errc> Fence(Scope scope, Epoch epoch);
   // On the strand.
   void LimitScope(const Scope& scope, HashSlots slots) { limits_[scope] = slots; }
@@ -62,6 +62,8 @@ class RedisClusterStore::Engine {
     bool kept = false;  // And had it before.
   };
 
+  [[nodiscard]] boost::asio::awaitable<Errc> FenceLimited(Scope scope, Epoch epoch,
+                                                          HashSlots slots);
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
                                                        const Scope& scope, Epoch epoch);
   // Finds keys at the node that serves the first slot that is not done.

@@ -139,6 +139,7 @@ void RedisClusterStore::Fence(const Scope& scope, Epoch epoch, FenceHandler hand
 
 void RedisClusterStore::LimitScope(const Scope& scope, HashSlots slots) {
   if (!engine_->layout.prefix().empty()) return;  // The keys of the cluster are in other slots.
+  if (slots.first > slots.last || slots.last >= redis::kSlots) return;
   asio::dispatch(engine_->topology->strand(),
                  [engine = engine_, scope, slots] { engine->LimitScope(scope, slots); });
 }

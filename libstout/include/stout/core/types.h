@@ -47,7 +47,7 @@ using Epoch = std::uint64_t;
 /// of keys. The empty scope has no keys. See `Store::Fence`.
 using Scope = std::string;
 
-/// Hash slots of Redis Cluster, from `first` to `last`, both included.
+/// Hash slots of Redis Cluster, from `first` to `last`, both included; `last` is at most 16383.
 struct HashSlots {
   std::uint16_t first = 0;
   std::uint16_t last = 16383;

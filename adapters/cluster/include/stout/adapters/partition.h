@@ -31,6 +31,7 @@ struct Partition {
   /// and has at most two of the bounds.
   [[nodiscard]] KeyFilter KeysOf(RangeId range) const;
   /// Returns the slots of a range, which is below `ranges`; nullopt unless this is a SlotPartition.
+  /// A range without keys has a `last` before its `first`.
   [[nodiscard]] std::optional<HashSlots> SlotsOf(RangeId range) const;
 };
 

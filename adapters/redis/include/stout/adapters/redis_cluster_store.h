@@ -37,7 +37,8 @@ namespace stout {
 ///
 /// Fence() writes one key per slot, 16,384 in all, and takes some tenths of a second. A repetition
 /// of the last fence that succeeded asks one slot of each range that a master serves. After
-/// LimitScope() it writes in the slots of the scope only, unless the URL has a prefix.
+/// LimitScope() it writes in the slots of the scope only, unless the last fence of the scope was
+/// under another limit, or the URL has a prefix.
 ///
 /// Owner, Threads: as RedisStore.
 /// Errors: as RedisStore, but often item by item, because nodes fail on their own. Also kTransient
