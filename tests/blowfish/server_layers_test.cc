@@ -66,9 +66,9 @@ TEST_CASE("a shard that is busy with texts in blocks gets layers, and answers ri
   }));
   CHECK_THAT(client.Do({"LAYERS", "0", "SET", "0"}), StartsWith("[$layers, :0, $bytes, :0"));
   // Each text is unpacked for its length, which is a short reply, so that the shard has most of the
-  // work.
+  // work. Eventually() pauses between its looks, so each look takes much longer than a pause.
   CHECK(Eventually([&] {
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < 50; ++round) {
       for (std::size_t i = 0; i < kTexts; ++i) client.Queue({"STRLEN", "text" + std::to_string(i)});
       for (std::size_t i = 0; i < kTexts; ++i)
         REQUIRE(client.Receive() == ":" + std::to_string(kBytes + i));
