@@ -212,7 +212,8 @@ void ReplicatedMap::State::Do(range::Fence& fence) {
 void ReplicatedMap::State::Do(range::Read& read) {
   const MemberIndex m = read.member;
   const bool identify = is_new_ && !keeper_.serving() && read.keys.front() == identity_key_;
-  ReadBatch batch{.id = read.attempt, .lane = 0, .keys = std::move(read.keys)};
+  ReadBatch batch{
+      .id = read.attempt, .lane = 0, .keys = std::move(read.keys), .values = read.values};
   auto answer =
       AnswerTo(m, read.attempt, &Keeper::OnRead, ReadResult{.errc = Errc::kUnknown, .states = {}});
   if (identify) return Identify(m, std::move(batch), std::move(answer));

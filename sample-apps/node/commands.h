@@ -63,6 +63,7 @@ struct CommandId {
     kStoutRead,
     kStoutScan,
     kStoutShards,
+    kStoutStamps,
     kStoutStates,
     kStoutStatus,
     kStoutTable,

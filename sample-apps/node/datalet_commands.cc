@@ -109,6 +109,8 @@ constexpr KeyCommand kDataletRows[] = {
       "cluster", "0.1.0", "Iterates over the keys of the node's datalet with their stamps."}},
     {{kStoutShards, "stout.shards", 1, kReadonly | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Describes the node's datalet.", {}, ShowShards}},
+    {{kStoutStamps, "stout.stamps", -2, kReadonly | kNoMulti, {}, 0,
+      "cluster", "0.1.0", "Reads the stamps of keys of the node's datalet."}},
     {{kStoutWrite, "stout.write", -4, kWrite | kDenyoom | kNoMulti, {}, 0,
       "cluster", "0.1.0", "Writes a batch to the node's datalet by its stamps."}},
 };
@@ -156,6 +158,7 @@ asio::awaitable<void> DataletCommands::RunOne(Request& request) {
     case kStoutWrite:
       return Write(request);
     case kStoutRead:
+    case kStoutStamps:
       return Read(request);
     case kStoutScan:
       return Scan(request);
@@ -207,6 +210,7 @@ asio::awaitable<void> DataletCommands::Read(Request& request) {
       const auto slice = keys.subspan(states.size(), std::min(most, keys.size() - states.size()));
       ReadBatch batch;
       batch.keys.assign(slice.begin(), slice.end());
+      batch.values = request.command->id == kStoutRead;
       if (request.tenant != 0) batch.tenants.assign(slice.size(), request.tenant);
       ReadResult result = co_await service_.datalet->AsyncRead(batch, asio::use_awaitable);
       if (result.errc != Errc::kOk) {
@@ -215,6 +219,7 @@ asio::awaitable<void> DataletCommands::Read(Request& request) {
       }
       queue = result.queue;
       for (StoredState& state : result.states) {
+        if (!batch.values) state.value.clear();
         bytes += BytesOf(state);
         states.push_back(std::move(state));
       }

@@ -86,6 +86,8 @@ TEST_CASE("blowfish: what is said", "[blowfish]") {
   CHECK(EncodeRead(std::vector{"a"s}, std::vector<std::uint32_t>{0}, 0, "shop").bytes() ==
         "*2\r\n$9\r\nSTOUT.TAG\r\n$4\r\nshop\r\n"
         "*3\r\n$10\r\nSTOUT.READ\r\n$1\r\n0\r\n$1\r\na\r\n");
+  CHECK(EncodeRead(std::vector{"a"s}, std::vector<std::uint32_t>{0}, 0, "", false).bytes() ==
+        "*3\r\n$12\r\nSTOUT.STAMPS\r\n$1\r\n0\r\n$1\r\na\r\n");
   CHECK(EncodeScan({.cursor = {}, .limit = 5}, {.shard = 3}).bytes() ==
         "*4\r\n$10\r\nSTOUT.SCAN\r\n$1\r\n3\r\n$1\r\n5\r\n$6\r\nVALUES\r\n");
   CHECK(

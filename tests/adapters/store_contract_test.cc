@@ -34,6 +34,26 @@ STOUT_STORE_TEST("a committed batch is readable, in the order asked for", STOUT_
             {Found(store, "3", {1, 3}), {}, Found(store, "1", {1, 1}), Found(store, "2", {1, 2})}});
 }
 
+STOUT_STORE_TEST("a read of stamps tells the same without the values, or with them",
+                 STOUT_TEST_ALL_STORES) {
+  Store& store = fixture.store();
+  CHECK(WriteNow(store, Batch(1, {Put("a", "1", 1), Put("b", "2", 2), Put("empty", "", 3)})) ==
+        kAllDone);
+  CHECK(WriteNow(store, Batch(1, {Delete("b", 4)})) == kAllDone);
+  const std::vector<std::string> keys = {"b", "none", "a", "empty"};
+  ReadBatch batch{.id = 1, .lane = 0, .keys = keys, .values = false};
+  const ReadResult stamps = store.AsyncRead(batch, boost::asio::use_future).get();
+  const ReadResult states = ReadNow(store, keys);
+  REQUIRE(stamps.errc == Errc::kOk);
+  REQUIRE(stamps.states.size() == keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CAPTURE(keys[i]);
+    CHECK(stamps.states[i].found == states.states[i].found);
+    CHECK(stamps.states[i].stamp == states.states[i].stamp);
+    CHECK((stamps.states[i].value.empty() || stamps.states[i].value == states.states[i].value));
+  }
+}
+
 STOUT_STORE_TEST("empty batches are answered", STOUT_TEST_ALL_STORES) {
   CHECK(WriteNow(fixture.store(), Batch(1, {})) == kAllDone);
   CHECK(ReadNow(fixture.store(), {}) == ReadResult{});

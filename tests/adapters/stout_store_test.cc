@@ -117,6 +117,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a node without a datalet says so", "[stout]
   const std::vector<std::string> replies = Pipeline(client, {{"STOUT.SHARDS"},
                                                              {"STOUT.WRITE", "0", "s", "1"},
                                                              {"STOUT.READ", "0", "k"},
+                                                             {"STOUT.STAMPS", "0", "k"},
                                                              {"STOUT.SCAN", "0", "1", "VALUES"},
                                                              {"STOUT.EPOCH"},
                                                              {"STOUT.FENCE", "s", "1"}});
@@ -163,6 +164,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a pipeline is answered in order, and sees i
                           {"STOUT.WRITE", "0", "s", "3", "PUT", "k", "1", "old"},
                           {"STOUT.WRITE", "0", "s", "3", "PUT", "k", "2", "new", "DEL", "l", "3"},
                           {"STOUT.READ", "0", "k", "l", "none"},
+                          {"STOUT.STAMPS", "0", "k", "l", "none"},
                           {"PING"},
                           {"STOUT.SCAN", "0", "1", "STAMPS"},
                           {"STOUT.SCAN", "0", "9", "VALUES", "AFTER", "k"},
@@ -173,7 +175,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a pipeline is answered in order, and sees i
                           {"STOUT.READ", "0", "k"}}) ==
         std::vector<std::string>{
             "[:1, (nil)]", "[:0, +OK]", "[:0, +OK]", "[:3, [:3, :2, $new], [:3, :3, (nil)], (nil)]",
-            "+PONG", "[:0, [:1, $k, [:3, :2, $]]]", "[:0, [:0, $l, [:3, :3, (nil)]]]", "[:0, +OK]",
+            "[:3, [:3, :2, $], [:3, :3, (nil)], (nil)]", "+PONG", "[:0, [:1, $k, [:3, :2, $]]]", "[:0, [:0, $l, [:3, :3, (nil)]]]", "[:0, +OK]",
             "[:0, +FENCED]", "[:0, +FENCED]", "[:0, :6]", "[:1, [:3, :2, $new]]"});
 }
 
@@ -211,6 +213,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a malformed command changes nothing", "[sto
       {"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1", "v", "DEL", "k", "2"},
       {"STOUT.READ", "0"},
       {"STOUT.READ", "1", "k"},
+      {"STOUT.STAMPS", "1", "k"},
       {"STOUT.SCAN", "0", "0", "VALUES"},
       {"STOUT.SCAN", "0", "1", "KEYS"},
       {"STOUT.SCAN", "0", "1", "VALUES", "AFTER"},

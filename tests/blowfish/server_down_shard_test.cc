@@ -151,6 +151,7 @@ TEST_CASE("a damaged shard is down, the others serve, and once it is restored it
                                              {"STOUT.COPY"},
                                              {"STOUT.SCAN", "0", "10", "STAMPS"},
                                              {"STOUT.READ", "1", lost},
+                                             {"STOUT.STAMPS", "1", lost},
                                              {"STOUT.WRITE", "1", "", "1", "PUT", lost, "99", "v"}};
   for (const TypedCommand& command : refused) {
     CAPTURE(command);

@@ -268,12 +268,14 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
   CHECK(outcome(write("5", "1", "overtaken")) == "+OK]");
   CHECK(outcome(write("4", "9", "of before")).find("FENCED") != std::string::npos);
   CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:5, :2, $new]]"));
+  CHECK(client.Do({"STOUT.STAMPS", "0", "k", "none"}).ends_with("[:5, :2, $], (nil)]"));
   CHECK(outcome(client.Do({"STOUT.FENCE", "scope", "7"})) == "+OK]");
   CHECK(outcome(client.Do({"STOUT.FENCE", "scope", "6"})) == "+FENCED]");
   CHECK(outcome(write("6", "9", "shut out")).find("FENCED") != std::string::npos);
   CHECK(client.Do({"STOUT.EPOCH"}).ends_with(":8]"));
   CHECK(outcome(client.Do({"STOUT.WRITE", "0", "scope", "8", "DEL", "k", "1"})) == "+OK]");
-  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:8, :1, (nil)]]"));
+  for (const char* const read : {"STOUT.READ", "STOUT.STAMPS"})
+    CHECK(client.Do({read, "0", "k"}).ends_with("[:8, :1, (nil)]]"));
   CHECK(client.Do({"GET", "k"}) == "(nil)");
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "9", "s", "1"}), StartsWith("-ERR no such shard"));

@@ -40,7 +40,13 @@ void Owner::Do(const range::Fence& fence) {
 
 void Owner::Do(const range::Read& read) {
   CallMember<ReadResult>(
-      read.member, read.attempt, [read](DataletModel& store) { return store.Read(read.keys); },
+      read.member, read.attempt,
+      [read](DataletModel& store) {
+        ReadResult result = store.Read(read.keys);
+        if (read.values) return result;
+        for (StoredState& state : result.states) state.value.clear();
+        return result;
+      },
       [this, read](const ReadResult& result) {
         ReadResult seen = result;
         const bool identity = read.keys.front() == kIdentityKey;

@@ -108,6 +108,14 @@ struct Range {
     CHECK(scan.member == m);
     keeper.OnScanned(scan.attempt, {Errc::kOk, std::move(keys), ""}, now);
   }
+  /// Answers a read of stamps, or of values.
+  void AnswerStates(MemberIndex m, bool values, std::vector<StoredState> states) {
+    const auto read = Next<range::Read>();
+    CHECK(read.member == m);
+    CHECK(read.values == values);
+    CHECK(read.keys.size() == states.size());
+    keeper.OnRead(read.attempt, {.errc = Errc::kOk, .states = std::move(states)}, now);
+  }
   /// Takes the range over and ends the sweep that is due.
   void Serve(MemberIndex in = 3) {
     keeper.Start(now);

@@ -24,7 +24,8 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   const auto stamped = [](const char* key, Stamp stamp) {
     return ScannedKey{key, {.found = true, .value = "", .stamp = stamp}};
   };
-  range.Scanned(1, {stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
+  range.Scanned(1, {stamped("kept", {2, 2}), stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
+  range.AnswerStates(0, false, {{.found = true, .value = "", .stamp = {2, 2}}, {}});
   const auto gone = range.Next<range::Settle>();
   CHECK(gone.key == "gone");
   range.keeper.OnSettled(gone.id, Errc::kOk, false, {}, range.now);
@@ -39,13 +40,8 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   range.keeper.OnChanged(range.Next<range::Change>().attempt, Errc::kOk, range.now);
   range.Scanned(0, {stamped("equal", {4, 1}), stamped("new", {4, 2}), stamped("ours", {5, 3}),
                     stamped("dirty", {4, 3})});
-  const auto read = range.Next<range::Read>();
-  CHECK(read.member == 1);
-  CHECK(read.keys.size() == 4);
-  range.keeper.OnRead(
-      read.attempt,
-      {.errc = Errc::kOk, .states = {{.found = true, .value = "", .stamp = {4, 1}}, {}, {}, {}}},
-      range.now);
+  range.AnswerStates(1, false, {{.found = true, .value = "", .stamp = {4, 1}}, {}, {}, {}});
+  range.AnswerStates(1, true, {{}, {}, {}});
   for (int i = 0; i < 3; ++i) {
     const auto settle = range.Next<range::Settle>();
     const bool dirty = settle.key == "dirty";
@@ -100,9 +96,10 @@ TEST_CASE("a fill that lacks only its barrier asks for it again", "[keeper]") {
   }
 }
 
-// The target has something, so each of its keys is read.
+// The target has something that no member has.
 void ScanTarget(Range& range) {
   range.Scanned(1, {{"old", {true, "", {4, 1}}}});
+  range.AnswerStates(0, false, {{}});
   const auto settle = range.Next<range::Settle>();
   range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {4, 1}}, range.now);
 }
@@ -114,8 +111,8 @@ range::Copy CopyOf(Range& range, const std::vector<std::string>& keys) {
   std::vector<ScannedKey> scanned;
   for (const std::string& key : keys) scanned.push_back({key, {true, "", {4, 1}}});
   range.Scanned(0, scanned);
-  const auto read = range.Next<range::Read>();
-  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(keys.size())}, range.now);
+  for (const bool values : {false, true})
+    range.AnswerStates(1, values, std::vector<StoredState>(keys.size()));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const auto settle = range.Next<range::Settle>();
     range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {4, 1}}, range.now);
@@ -163,6 +160,7 @@ TEST_CASE("a new member gets what a scan of another finds, without further reads
   Range range(1);
   range.BeginFill();
   range.Scanned(1, {{"ours", {true, "", {5, 2}}}});  // written since the fill began
+  range.AnswerStates(0, false, {{true, "", {5, 3}}});
   const auto settle = range.Next<range::Settle>();
   range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {5, 2}}, range.now);
   const auto scan = range.Next<range::Scan>();
@@ -209,12 +207,10 @@ TEST_CASE("the sweep comes before a fill", "[keeper]") {
 TEST_CASE("a member that returns under its owner gets only what it lacks", "[keeper]") {
   Range range(1);
   range.BeginFill();
-  range.Scanned(1, {{"same", {true, "", {5, 0}}}});
-  const auto settle = range.Next<range::Settle>();
-  range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {5, 0}}, range.now);
-  range.Scanned(0, {{"same", {true, "", {5, 0}}}});
-  const auto read = range.Next<range::Read>();
-  range.keeper.OnRead(read.attempt, {Errc::kOk, {{true, "v", {5, 0}}}}, range.now);
+  for (const MemberIndex m : {1, 0}) {
+    range.Scanned(m, {{"same", {true, "", {5, 0}}}});
+    range.AnswerStates(1 - m, false, {{true, "", {5, 0}}});
+  }
   CHECK(range.Next<range::Copy>().items.front().key == "stout:datalet:0");
 }
 
@@ -225,17 +221,13 @@ TEST_CASE("a member that was filled before gets no copy of what it has", "[keepe
   const bool went_back = GENERATE(false, true);  // to older data, for example by STOUT.FORCE
   Range range(1);
   range.BeginFill();
-  const auto settle = [&] {
-    const auto asked = range.Next<range::Settle>();
-    range.keeper.OnSettled(asked.id, Errc::kOk, false, {true, "v", stored}, range.now);
-  };
   range.Scanned(1, {{"same", {true, "", filled}}});
-  settle();
+  range.AnswerStates(0, false, {{true, "", stored}});
   range.Scanned(0, {{"same", {true, "", stored}}});
-  const auto read = range.Next<range::Read>();
-  const std::string known = went_back ? "newer" : "v";
-  range.keeper.OnRead(read.attempt, {Errc::kOk, {{true, known, filled}}}, range.now);
-  settle();
+  range.AnswerStates(1, false, {{true, "", filled}});
+  range.AnswerStates(1, true, {{true, went_back ? "newer" : "v", filled}});
+  const auto settle = range.Next<range::Settle>();
+  range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", stored}, range.now);
   if (went_back && filled.epoch == 5) {
     CHECK(range.Next<range::Change>().state.value == "v");
     return;
@@ -250,6 +242,7 @@ TEST_CASE("a target's own newer state of this epoch is overwritten, at all membe
   Range range(1);
   range.BeginFill();
   range.Scanned(1, {{"undone", {true, "", {5, 4}}}});
+  range.AnswerStates(0, false, {{true, "", {5, 1}}});
   const auto settle = range.Next<range::Settle>();
   range.keeper.OnSettled(settle.id, Errc::kOk, false, {true, "v", {5, 1}}, range.now);
   const auto change = range.Next<range::Change>();
@@ -280,8 +273,8 @@ TEST_CASE("a fill holds few large values at a time", "[keeper]") {
   for (std::size_t i = 0; i < kKeys; ++i)
     scanned.push_back({std::to_string(i), {true, "", {4, 1}}});
   range.Scanned(0, std::move(scanned));
-  const auto read = range.Next<range::Read>();
-  range.keeper.OnRead(read.attempt, {Errc::kOk, std::vector<StoredState>(kKeys)}, range.now);
+  for (const bool values : {false, true})
+    range.AnswerStates(1, values, std::vector<StoredState>(kKeys));
   std::size_t settled = 0;
   std::size_t held = 0;
   std::size_t most = 0;
@@ -320,6 +313,7 @@ TEST_CASE("a key that no member can read ends a fill", "[keeper]") {
   range.Next<range::Open>();
   range.PassBarrier();
   range.Scanned(1, {{"a", {true, "", {4, 1}}}});
+  range.AnswerStates(0, false, {{.errc = Errc::kCorrupt}});
   int tries = 0;
   for (; tries < WalkOptions().final_tries; ++tries) {
     const auto settle = range.Next<range::Settle>();

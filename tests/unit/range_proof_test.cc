@@ -296,6 +296,7 @@ TEST_CASE("a fill that takes long brings no deleted key back", "[keeper]") {
   range.Next<range::Open>();
   range.PassBarrier();
   range.Scanned(1, {{"old", {true, "v", {4, 1}}}});
+  range.AnswerStates(0, false, {{}});
   const auto settle = range.Next<range::Settle>();
   if (late) range.now += 24min;  // the delete may be forgotten by now
   range.keeper.OnSettled(settle.id, Errc::kOk, false, {}, range.now);

@@ -113,9 +113,8 @@ TEST_CASE("an answer at level all fails if its member is closed when the sharing
 TEST_CASE("a merge gives the newest state to the member that lacks it", "[keeper][sharing]") {
   Merging range;
   range.Scanned(1, {Put("equal", 4), Put("newer", 6), Put("older", 3), Put("stout:mark:0", 9)});
-  range.Answer(0, {"equal", "newer", "older"},
-               {{true, "e", {5, 4}}, {true, "n", {5, 5}}, {true, "o", {5, 8}}});
-  range.Answer(1, {"newer"}, {{true, "N", {5, 7}}});  // it has changed since the scan
+  range.AnswerStates(0, false, {{true, "", {5, 4}}, {true, "", {5, 5}}, {true, "", {5, 8}}});
+  range.AnswerStates(1, true, {{true, "N", {5, 7}}});  // it has changed since the scan
   range.Copied(0, {{"newer", "N", WriteKind::kPut, 7}});
   range.Scanned(0, {Put("older", 8), Put("equal", 4)});
   range.Answer(1, {"older", "equal"}, {{true, "o", {5, 3}}, {true, "e", {5, 4}}});

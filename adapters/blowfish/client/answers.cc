@@ -90,14 +90,16 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   std::uint64_t max_value = 0;
   std::uint64_t durable = 1;  // As all older servers.
   std::uint64_t tombstone_ms = 3'600'000;
-  const std::array<std::pair<std::string_view, std::uint64_t*>, 7> known = {
+  std::uint64_t stamps = 0;
+  const std::array<std::pair<std::string_view, std::uint64_t*>, 8> known = {
       {{"version", &version},
        {"shards", &shards},
        {"max-batch-items", &max_items},
        {"max-batch-bytes", &max_bytes},
        {"max-value", &max_value},
        {"tombstone-ms", &tombstone_ms},
-       {"durable", &durable}}};
+       {"durable", &durable},
+       {"stamps", &stamps}}};
   std::string data_id;
   for (std::size_t i = 0; i < reply.elements.size(); i += 2) {
     const Reply& value = reply.elements[i + 1];
@@ -114,6 +116,7 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   if (max_value != 0) facts.max_value = max_value;
   facts.data_id = std::move(data_id);
   facts.durable = durable != 0;
+  facts.reads_stamps = stamps != 0;
   facts.tombstone_ttl = Milliseconds(std::min(tombstone_ms, kLongestMs));
   return facts;
 }

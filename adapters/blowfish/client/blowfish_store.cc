@@ -80,13 +80,14 @@ asio::awaitable<T> Ask(Connection& connection, const resp::Commands& request,
 // Reads keys of one shard. A server answers the states that fit into a reply, at least one, and
 // TRANSIENT for the others, which are asked for again. `tenant`: the name; empty: not told.
 asio::awaitable<ReadResult> ReadAll(Connection& connection, const std::vector<std::string>& keys,
-                                    LaneId shard, const std::string& tenant) {
+                                    LaneId shard, const std::string& tenant, bool values) {
   ReadResult all;
   all.states.resize(keys.size());
   std::vector<std::uint32_t> missing(keys.size());
   std::iota(missing.begin(), missing.end(), 0);
   while (!missing.empty()) {
-    const resp::Commands request = client::EncodeRead(keys, missing, shard, tenant);
+    const resp::Commands request = client::EncodeRead(keys, missing, shard, tenant,
+                                                      values || !connection.reads_stamps());
     ReadResult part =
         co_await Ask<ReadResult>(connection, request, [count = missing.size()](Reply reply) {
           return client::DecodeRead(std::move(reply), count);
@@ -276,8 +277,10 @@ void BlowfishStore::Read(const ReadBatch& batch, ReadHandler handler) {
     for (const std::uint32_t i : split->items[p]) keys.push_back(batch.keys[i]);
     Submit<ReadResult>(
         engine_->ReadersOf(shard),
-        [keys = std::move(keys), shard, tenant = tenants.empty() ? std::string() : tenants[p]](
-            Connection& connection) { return ReadAll(connection, keys, shard, tenant); },
+        [keys = std::move(keys), shard, tenant = tenants.empty() ? std::string() : tenants[p],
+         values = batch.values](Connection& connection) {
+          return ReadAll(connection, keys, shard, tenant, values);
+        },
         [parts, p](ReadResult result) { parts->Answer(p, std::move(result)); });
   }
   if (!refused.states.empty()) parts->Answer(split->shards.size(), refused);

@@ -19,6 +19,7 @@ asio::awaitable<std::string> Connection::Connect() {
   Introduction introduction = co_await Introduce(*this, expected_->is_node);
   if (introduction.errc != Errc::kOk) co_return std::move(introduction.message);
   const ServerFacts& facts = introduction.facts;
+  reads_stamps_ = facts.reads_stamps;
   LossFlag* const lost = expected_->lost.get();
   if (lost != nullptr && facts.data_id != expected_->data_id) *lost = true;
   if (lost != nullptr && *lost) {

@@ -28,8 +28,12 @@ class Connection : public resp::Connection {
   // For a pool: empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
 
+  // Whether the server that it is connected to has STOUT.STAMPS.
+  [[nodiscard]] bool reads_stamps() const { return reads_stamps_; }
+
  private:
   const std::shared_ptr<const Expectation> expected_;
+  bool reads_stamps_ = false;
 };
 
 }  // namespace stout::blowfish::client

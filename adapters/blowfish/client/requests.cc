@@ -51,11 +51,11 @@ Commands EncodeWrite(const WriteBatch& batch, std::span<const std::uint32_t> ite
 }
 
 Commands EncodeRead(std::span<const std::string> keys, std::span<const std::uint32_t> items,
-                    LaneId shard, std::string_view tenant) {
+                    LaneId shard, std::string_view tenant, bool values) {
   Commands commands;
   if (!tenant.empty()) commands.Add({"STOUT.TAG", tenant});
   commands.Begin(2 + items.size());
-  commands.Argument("STOUT.READ");
+  commands.Argument(values ? "STOUT.READ" : "STOUT.STAMPS");
   commands.Argument(Digits(shard).text());
   for (const std::uint32_t i : items) commands.Argument(keys[i]);
   return commands;

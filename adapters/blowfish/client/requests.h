@@ -34,11 +34,11 @@ struct ScanPlace {
 // Encodes the given items of the batch, which all belong to this shard.
 [[nodiscard]] Commands EncodeWrite(const WriteBatch& batch, std::span<const std::uint32_t> items,
                                    LaneId shard);
-// STOUT.READ shard key*, after STOUT.TAG tenant unless `tenant` is empty. The reply to STOUT.TAG
-// does not matter: a node of an older version answers with an error.
+// STOUT.READ shard key*, or STOUT.STAMPS shard key*; after STOUT.TAG tenant unless `tenant` is
+// empty. The reply to STOUT.TAG does not matter: a node of an older version answers with an error.
 [[nodiscard]] Commands EncodeRead(std::span<const std::string> keys,
                                   std::span<const std::uint32_t> items, LaneId shard,
-                                  std::string_view tenant = {});
+                                  std::string_view tenant = {}, bool values = true);
 // STOUT.SCAN shard limit VALUES|STAMPS [AFTER key]
 [[nodiscard]] Commands EncodeScan(const ScanRequest& request, const ScanPlace& place);
 // SCHEMA

@@ -70,7 +70,7 @@ ReadResult MemoryStore::Table::Read(const ReadBatch& batch) const {
     const Cell* const cell = Find(batch.keys[i]);
     if (cell == nullptr) continue;
     result.states[i].found = !cell->deleted;
-    result.states[i].value = cell->value;
+    if (batch.values) result.states[i].value = cell->value;
     result.states[i].stamp = cell->stamp;
   }
   return result;

@@ -114,8 +114,9 @@ void PostgresStore::Read(const ReadBatch& batch, ReadHandler handler) {
   postgres::Array keys(postgres::Type::kBytea);
   for (const std::string& key : batch.keys) keys.Add(key);
   Start<ReadResult>(*engine_, Engine::Kind::kRead, call, {Errc::kTransient, {}},
-                    [keys = std::move(keys)](Engine& engine, Connection& with) {
-                      return postgres::Read(with, engine.schema(), keys);
+                    [keys = std::move(keys), values = batch.values](Engine& engine,
+                                                                    Connection& with) {
+                      return postgres::Read(with, engine.schema(), keys, values);
                     });
 }
 

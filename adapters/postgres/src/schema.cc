@@ -130,8 +130,8 @@ VALUES ($1::bytea, $2::bytea, $3::int8, $4::int8, NULL))") +
                                "WHERE key = ANY ($1::bytea[])"),
                    {Type::kByteaArray}};
   schema.stamps = {"stout_stamps",
-                   with_tables("SELECT key, NULL::bytea, epoch, version FROM {t} "
-                               "WHERE key = ANY ($1::bytea[])"),
+                   with_tables("SELECT key, CASE WHEN value IS NOT NULL THEN ''::bytea END, epoch, "
+                               "version FROM {t} WHERE key = ANY ($1::bytea[])"),
                    {Type::kByteaArray}};
   // bytea has no collation: it is ordered by unsigned bytes. The sum is of the rows before, so that
   // the first row is always among the answers. octet_length() does not read a value that is stored

@@ -175,9 +175,10 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Schema& schema,
   co_return result;
 }
 
-asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, const Array& keys) {
+asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, const Array& keys,
+                                 bool values) {
   ReadResult result;
-  std::vector<Query> queries(1, Query{&schema.select});
+  std::vector<Query> queries(1, Query{values ? &schema.select : &schema.stamps});
   queries[0].parameters.push_back(keys.Slice(0, keys.size()));
   const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
   if (outcome.errc != Errc::kOk) {

@@ -18,9 +18,9 @@ namespace stout::postgres {
                                                         const EncodedBatch& batch, bool note_epoch,
                                                         RowFaults& faults);
 
-// Reads the states of keys, in their order.
+// Reads the states of keys, in their order, or their stamps.
 [[nodiscard]] boost::asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema,
-                                                      const Array& keys);
+                                                      const Array& keys, bool values);
 
 // Reads a page of the store's own table, from the key `first` on.
 [[nodiscard]] boost::asio::awaitable<ScanResult> Scan(Connection& connection, const Schema& schema,

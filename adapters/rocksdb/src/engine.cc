@@ -183,7 +183,7 @@ bool RocksDbStore::Engine::ReadGroup(const ReadBatch& batch,
     }
     state.found = !record->deleted;
     state.stamp = record->stamp;
-    state.value.assign(record->value.data(), record->value.size());
+    if (batch.values) state.value.assign(record->value.data(), record->value.size());
   }
   return true;
 }

@@ -21,6 +21,13 @@ std::size_t BytesOf(const ScannedKey& scanned) {
   return scanned.key.size() + scanned.state.value.size();
 }
 
+// Returns true if a target's state is a copy that a later owner made of the source's. They differ
+// only if the range has gone back to older data since.
+bool IsCopy(const StoredState& known, const StoredState& state) {
+  return known.stamp.version == 0 && state.stamp != Stamp{} &&
+         state.stamp.epoch < known.stamp.epoch && state.found == known.found;
+}
+
 }  // namespace
 
 void RangeWalk::Fill(FillOrder order, TimePoint now) {
@@ -129,20 +136,20 @@ void RangeWalk::NextPage(TimePoint now) {
   const bool enough = found_.size() >= keys || found_bytes_ >= options_.copy_bytes || !cursor_;
   if (!enough) return SendScan(now);
   page_.clear();
-  source_stamps_.clear();
+  compared_ = false;
   while (!found_.empty() && page_.size() < options_.page_keys) {
     ScannedKey& scanned = found_.front();
     found_bytes_ -= BytesOf(scanned);
     if (CopiesAtOnce(scanned.state)) {
       AddCopy(std::move(scanned.key), std::move(scanned.state));
+    } else if (copies_scanned()) {  // the target has nothing
+      page_.push_back({std::move(scanned.key), {}});
     } else {
-      source_stamps_.push_back(scanned.state.stamp);
-      const bool keeps = at_target() || merges();
-      page_.push_back({std::move(scanned.key), keeps ? std::move(scanned.state) : StoredState{}});
+      page_.push_back({std::move(scanned.key), std::move(scanned.state)});
     }
     found_.pop_front();
   }
-  const bool compares = fills() && !at_target() && !copies_scanned();
+  const bool compares = fills() && !copies_scanned();
   if (compares && !page_.empty()) return SendRead(now);
   StartSettling(now);
 }
@@ -153,9 +160,12 @@ bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
   return copies_scanned() && state.errc == Errc::kOk && set_.IsSettled(state.stamp);
 }
 
+// First the stamps of the other member, then the values of what differs: those that it has, or in a
+// merge those that it gets.
 void RangeWalk::SendRead(TimePoint now) {
-  const MemberIndex member = reads_source_ ? passes_.back().member : target_;
-  range::Read read{Call(member, now), member, {}};
+  const MemberIndex other = at_target() ? passes_.front().member : target_;
+  const MemberIndex member = merges() && compared_ ? passes_.back().member : other;
+  range::Read read{Call(member, now), member, {}, compared_};
   for (const Item& item : page_) read.keys.push_back(item.key);
   actions_.push_back(std::move(read));
 }
@@ -165,37 +175,38 @@ void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
   const bool complete = result.states.size() == page_.size();
   const Errc errc = complete || result.errc != Errc::kOk ? result.errc : Errc::kTransient;
   if (!Succeeded(errc, &RangeWalk::SendRead, now)) return;
-  if (merges()) return OnMergeRead(result, now);
+  if (std::exchange(compared_, true)) return OnValues(result, now);
   std::vector<Item> differing;
   for (std::size_t i = 0; i < page_.size(); ++i) {
-    const Stamp stamp = result.states[i].stamp;
-    if (stamp == source_stamps_[i] && set_.IsSettled(stamp)) continue;
-    differing.push_back({std::move(page_[i].key), result.states[i]});
+    if (Differs(page_[i].known, result.states[i], now)) differing.push_back(std::move(page_[i]));
   }
   page_ = std::move(differing);
-  StartSettling(now);
+  if (at_target() || page_.empty()) return StartSettling(now);
+  SendRead(now);
 }
 
-// The answers: first the target's states, then those of the scanned member that are newer.
-void RangeWalk::OnMergeRead(const ReadResult& result, TimePoint now) {
-  const bool last = std::exchange(reads_source_, !reads_source_);
-  std::vector<Item> newer;
+// `known`: of the member that is scanned. `other`: of the one that it is compared with. Values of
+// copies are compared in the pass over the source.
+bool RangeWalk::Differs(const StoredState& known, const StoredState& other, TimePoint now) const {
+  const bool copied = at_target() && now >= newer_wins_until_ && IsCopy(known, other);
+  if (!merges()) return !(other.stamp == known.stamp || copied) || !set_.IsSettled(other.stamp);
+  const bool forgotten = !known.found && other.stamp == Stamp{};
+  return other.stamp < known.stamp && !forgotten;
+}
+
+void RangeWalk::OnValues(const ReadResult& result, TimePoint now) {
   for (std::size_t i = 0; i < page_.size(); ++i) {
     const StoredState& state = result.states[i];
-    if (!last) {
-      const bool forgotten = !page_[i].known.found && state.stamp == Stamp{};
-      if (state.stamp < page_[i].known.stamp && !forgotten) newer.push_back(std::move(page_[i]));
+    if (!merges()) {
+      page_[i].known = state;
     } else if (state.errc != Errc::kOk) {
       actions_.push_back(range::Unfillable{passes_.back().member, page_[i].key, state.errc});
     } else if (state.stamp != Stamp{}) {
       AddCopy(std::move(page_[i].key), state);
     }
   }
-  page_ = std::move(newer);
-  if (!page_.empty()) return SendRead(now);
-  reads_source_ = false;
-  unsettled_.clear();
-  NextStep(now);
+  if (merges()) page_.clear();
+  StartSettling(now);
 }
 
 void RangeWalk::StartSettling(TimePoint now) {
@@ -279,14 +290,11 @@ void RangeWalk::Judge(std::size_t index, const StoredState& state, TimePoint now
   const Stamp stamp = state.stamp;
   const Stamp known = item.known.stamp;
   if (stamp == known) return;
-  // If the target has a copy by a later owner, the state has not changed since, unless the range
-  // went back to older data. The values of the target are known in the pass over the source.
-  const bool copied = known.version == 0 && stamp != Stamp{} && stamp.epoch < known.epoch;
-  const bool same =
-      item.known.found == state.found && (at_target() || item.known.value == state.value);
+  // The values of the target are known in the pass over the source.
+  const bool same = at_target() || item.known.value == state.value;
   if (now < newer_wins_until_ && at_target() && known > stamp) {
     Change(index, item.known);
-  } else if (copied && same) {
+  } else if (IsCopy(item.known, state) && same) {
     return;
   } else if (stamp == Stamp{} && !state.found) {
     if (item.known.found) Change(index, {});

@@ -39,7 +39,7 @@ bool IsTooFar(const Work& work, Epoch epoch) {
   return epoch > work.shard().max_epoch() + kLongestJump;
 }
 
-// --- STOUT.READ ----------------------------------------------------------------------------------
+// --- STOUT.READ and STOUT.STAMPS -----------------------------------------------------------------
 
 // The argument behind the name is the number of a shard.
 std::optional<std::size_t> ShardOfRequest(Request& request, const ParseContext& context) {
@@ -70,6 +70,20 @@ void ReadState(Work& work, const FoundState& state) {
       reply.Null();
     }
   });
+}
+
+Step ReadStamp(Work& work) {
+  if (work.batch.writes > 0) return Step::kAfterWrites;
+  const std::string_view key = work.argument(work.subrequest.argument);
+  FoundState state;
+  work.shard().ReadStamps(
+      std::span(&key, 1),
+      [&](std::size_t, Stamp stamp, std::optional<std::string_view> value) {
+        state = {.known = true, .stamp = stamp};
+        if (value) state.value.emplace();
+      });
+  ReadState(work, state);
+  return Step::kBegun;
 }
 
 void GatherQueueAndReplies(Gather& gather) {
@@ -208,6 +222,10 @@ constexpr ShardCommand kStoutCommands[] = {
      .gather = GatherQueueAndReplies, .needs_all = true},
     {.command = {0, "stout.shards", -1, kReadonly, {}, 0,
                  "blowfish", "0.1.0", "Lists the shards.", {}, ShowShards}},
+    {.command = {0, "stout.stamps", -1, kReadonly, {}, 0,
+                 "blowfish", "0.1.0", "Reads the stamps of a batch of keys."},
+     .parse = ParseRead, .fan_out = ToEachKey<2>, .begin = ReadStamp,
+     .gather = GatherQueueAndReplies},
     {.command = {0, "stout.write", -1, kWrite | kDenyoom, {}, 0,
                  "blowfish", "0.1.0", "Writes a batch by its stamps."},
      .parse = ParseWrite, .fan_out = ToNamedShard, .begin = WriteStamped, .gather = GatherWritten},

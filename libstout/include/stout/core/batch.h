@@ -70,6 +70,8 @@ struct ReadBatch {
   /// For each key, the tenant that asked first. Empty: tenant 0 for all keys. A store with a cache
   /// that tenants share may use it to choose the states to keep.
   std::vector<TenantId> tenants{};
+  /// False: only the stamps are needed. A store may leave StoredState::value empty then, or not.
+  bool values = true;
 
   bool operator==(const ReadBatch&) const = default;
 };

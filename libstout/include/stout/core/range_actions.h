@@ -35,6 +35,7 @@ struct Read {
   Attempt attempt;
   MemberIndex member;
   std::vector<std::string> keys;
+  bool values = true;  ///< as ReadBatch::values
   bool operator==(const Read&) const = default;
 };
 struct Scan {

@@ -36,8 +36,9 @@ struct WalkOptions {
 
 /// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
 ///
-/// Fill: it visits each key of the target, then each key of a member that is in. It reads the key
-/// as a strong read does, and compares the result with the target's state:
+/// Fill: it visits each key of the target, then each key of a member that is in, and compares the
+/// stamps of both. If they differ, it reads the key as a strong read does, and compares the result
+/// with the target's state:
 ///
 /// | the state read                                   | the target gets                        |
 /// |--------------------------------------------------|----------------------------------------|
@@ -145,7 +146,7 @@ class RangeWalk {
   };
   struct Item {
     std::string key;
-    StoredState known;  // of the target; in a merge, of the member that is scanned
+    StoredState known;  // of the target; until stamps are compared, of the member that is scanned
   };
 
   void Begin(std::vector<Pass> passes, TimePoint now);
@@ -162,7 +163,9 @@ class RangeWalk {
   void NextPage(TimePoint now);
   [[nodiscard]] bool CopiesAtOnce(const StoredState& state) const;
   void SendRead(TimePoint now);
-  void OnMergeRead(const ReadResult& result, TimePoint now);
+  [[nodiscard]] bool Differs(const StoredState& known, const StoredState& other,
+                             TimePoint now) const;
+  void OnValues(const ReadResult& result, TimePoint now);
   void StartSettling(TimePoint now);
   void SettleSlice(TimePoint now);
   void TryAgain(std::size_t index, Errc errc);
@@ -188,7 +191,7 @@ class RangeWalk {
   MemberIndex target_ = 0;
   TimePoint newer_wins_until_ = TimePoint::min();
   bool skips_refused_ = false;
-  bool reads_source_ = false;  // in a merge: the states that the target lacks
+  bool compared_ = false;      // the stamps of the page, so values are read
   Stamp newer_than_;           // in a merge
   Stamp newest_;               // that a scan has found
   Version since_ = 0;
@@ -200,7 +203,6 @@ class RangeWalk {
   std::size_t found_bytes_ = 0;
   bool found_any_ = false;  // by the present pass
   std::vector<Item> page_;
-  std::vector<Stamp> source_stamps_;         // of page_, in a scan of the source
   std::vector<std::size_t> unsettled_;       // indices into page_: to settle, possibly again
   std::map<FetchId, std::size_t> settling_;  // indices into page_
   std::map<range::Attempt, std::size_t> changing_;

@@ -29,7 +29,7 @@ void Begin(std::uint64_t queue, std::size_t elements, ReplyWriter& reply) {
 }  // namespace
 
 void ReplyFacts(const StoreFacts& facts, ReplyWriter& reply) {
-  reply.MapHeader(facts.tombstone_life ? 8 : 7);
+  reply.MapHeader(facts.tombstone_life ? 9 : 8);
   reply.NamedInteger("version", 1);
   reply.NamedInteger("shards", static_cast<std::int64_t>(facts.shards));
   reply.NamedInteger("max-batch-items", static_cast<std::int64_t>(facts.batch.items));
@@ -37,6 +37,7 @@ void ReplyFacts(const StoreFacts& facts, ReplyWriter& reply) {
   reply.NamedInteger("max-value", static_cast<std::int64_t>(facts.max_value));
   if (facts.tombstone_life) reply.NamedInteger("tombstone-ms", facts.tombstone_life->count());
   reply.NamedInteger("durable", facts.durable ? 1 : 0);
+  reply.NamedInteger("stamps", 1);  // It has STOUT.STAMPS.
   reply.BulkString("data-id");
   reply.BulkString(facts.data_id);
 }

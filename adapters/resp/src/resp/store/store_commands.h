@@ -23,6 +23,7 @@ namespace stout::resp {
 ///     STOUT.WRITE shard scope epoch (PUT key version value | DEL key version)*
 ///                                      [queue, outcome, (index, outcome)...]
 ///     STOUT.READ shard key*            [queue, state...]
+///     STOUT.STAMPS shard key*          [queue, state...], in which all values are empty
 ///     STOUT.SCAN shard limit VALUES|STAMPS [AFTER key]
 ///                                      [queue, [more, (key, state)...]]
 ///     STOUT.EPOCH                      [queue, epoch]
