@@ -1,4 +1,4 @@
-// Lazy members. Method: a real node that keeps its ranges in memory, and a PostgreSQL and a Redis
+// Lazy members. Method: a real node that keeps its ranges in RocksDB, and a PostgreSQL and a Redis
 // that follow it, of which one is killed under load.
 #include <algorithm>
 #include <atomic>
@@ -14,6 +14,7 @@
 #include "tests/support/postgres_server.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/resp_client.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::test {
 namespace {
@@ -32,8 +33,10 @@ TEST_CASE("a lazy PostgreSQL and a lazy Redis follow a node, also after a restar
   constexpr int kKeys = 200;
   PostgresServer postgres;
   const RedisServer redis;
+  const TempDirectory directory;
   const NodeServer node("", {"--join", "in-process:", "--ranges", std::to_string(kRanges),
-                             "--datalet", "memory:", "--member-timeout", "1s"});
+                             "--datalet", "rocksdb:" + directory.path() + "/data",
+                             "--member-timeout", "1s"});
   RespClient client(node.port());
   const auto key = [](int k) { return "k" + std::to_string(k); };
   for (int k = 0; k < kKeys; ++k) REQUIRE(client.Do({"SET", key(k), "before"}) == "+OK");
