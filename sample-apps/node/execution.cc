@@ -337,10 +337,8 @@ void Execution::RunOnKey(Request& request, KeyView key, const Entry& entry) {
 
 void Execution::Fail(Request& request, ErrorCode why) {
   fenced_ |= why == Errc::kFenced;
-  if (request.changed) {
-    request.error = fmt::format("ERR not all done: {}", why.message());
-    return;
-  }
+  if (request.changed)
+    return Refuse<void>(request, fmt::format("ERR not all done: {}", why.message()));
   request.displaced = IsGone(why);
   const char* const word = why == Errc::kTooFewMembers ? "NOREPLICAS"
                            : MayPass(why)              ? "TRYAGAIN"

@@ -60,10 +60,7 @@ void Malformed(Request& request) {
 
 void TakeText(Request& request, const resp::Reply& reply, resp::Resp version, ReplyRoom& room,
               std::string& replies) {
-  if (reply.error()) {
-    request.error = reply.text;
-    return;
-  }
+  if (reply.error()) return Refuse<void>(request, reply.text);
   request.reply_begin = replies.size();
   resp::ReplyWriter writer(replies, version);
   Copy(reply, writer);
@@ -111,10 +108,8 @@ void TakePage(Request& request, const resp::Reply& reply, ReplyRoom& room) {
   const auto& words = reply.elements[1].elements;
   for (std::size_t i = 0; i < words.size(); i += step) {
     const std::string& value = request.values ? words[i + 1].text : std::string();
-    if (!room.Take(words[i].text.size() + value.size())) {
-      request.error = kRepliesTooLarge;
-      return;
-    }
+    if (!room.Take(words[i].text.size() + value.size()))
+      return Refuse<void>(request, kRepliesTooLarge);
     request.found.emplace_back(words[i].text, value);
   }
 }

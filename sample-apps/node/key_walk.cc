@@ -104,10 +104,8 @@ asio::awaitable<void> KeyWalk::Scan(Request& request) {
                    .values = true};  // they have the deadlines
   if (options.cursor != 0) {
     const auto* const place = table_->cursors.Find(options.cursor);
-    if (place == nullptr) {
-      request.error = "ERR the cursor is not known any more: begin again with 0";
-      co_return;
-    }
+    if (place == nullptr)
+      co_return Refuse<void>(request, "ERR the cursor is not known any more: begin again with 0");
     // The table has room for a shard and a key. A store's cursor takes the place of the key.
     scan.cursor = *place->after;
   }

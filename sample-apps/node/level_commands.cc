@@ -223,29 +223,22 @@ asio::awaitable<std::uint32_t> LevelCommands::Wait(Request& request) {
   const auto members = resp::ParseUnsigned(words[0]);
   const auto timeout = resp::ParseUnsigned(words[1]);
   words = words.subspan(2);
-  if (!members || !timeout || words.size() % 2 != 0) {
-    request.error = kWaitSyntax;
-    co_return 0;
-  }
+  if (!members || !timeout || words.size() % 2 != 0)
+    co_return Refuse<std::uint32_t>(request, kWaitSyntax);
   const auto longest = static_cast<std::uint64_t>(
       std::chrono::duration_cast<milliseconds>(service_.reply_deadline).count());
   Question question{
       .members = static_cast<std::uint32_t>(std::min<std::uint64_t>(*members, kMaxMembers)),
       .timeout = milliseconds(*timeout == 0 ? longest : std::min(*timeout, longest))};
   if (table_->cluster == nullptr || table_->cluster->members == nullptr) co_return 1;
-  if (IsShared()) {
-    request.error = kNotCounted;
-    co_return 0;
-  }
+  if (IsShared()) co_return Refuse<std::uint32_t>(request, kNotCounted);
   if (request.command->id == kStoutWait) {
     Writes writes;
     for (; !words.empty(); words = words.subspan(2)) {
       const auto range = resp::ParseUnsigned(words[0]);
       const auto epoch = resp::ParseUnsigned(words[1]);
-      if (!range || *range >= table_->ranges.partition().ranges || !epoch) {
-        request.error = kWaitSyntax;
-        co_return 0;
-      }
+      if (!range || *range >= table_->ranges.partition().ranges || !epoch)
+        co_return Refuse<std::uint32_t>(request, kWaitSyntax);
       writes[static_cast<RangeId>(*range)] = *epoch;
     }
     co_await CountHere(question, writes);

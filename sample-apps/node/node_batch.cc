@@ -118,10 +118,7 @@ void NodeBatch::Transact(Request& request) {
       if (transaction_.open()) request.error = "ERR WATCH inside MULTI is not allowed";
       return;
     case CommandId::kDiscard:
-      if (!transaction_.open()) {
-        request.error = "ERR DISCARD without MULTI";
-        return;
-      }
+      if (!transaction_.open()) return Refuse<void>(request, "ERR DISCARD without MULTI");
       (void)transaction_.End();
       (void)transaction_.Unwatch();
       return;
@@ -205,17 +202,12 @@ void NodeBatch::Queue(Request& request) {
 }
 
 void NodeBatch::TakeQueue(Request& request) {
-  if (!transaction_.open()) {
-    request.error = "ERR EXEC without MULTI";
-    return;
-  }
+  if (!transaction_.open()) return Refuse<void>(request, "ERR EXEC without MULTI");
   const bool broken = transaction_.broken();
   request.words = transaction_.End();
   request.watched = transaction_.Unwatch();
-  if (broken) {
-    request.error = "EXECABORT Transaction discarded because of previous errors.";
-    return;
-  }
+  if (broken)
+    return Refuse<void>(request, "EXECABORT Transaction discarded because of previous errors.");
   for (const Transaction::Words& words : request.words) {
     Request& queued = request.queued.emplace_back();
     queued.arguments = words_.Keep(std::vector<std::string_view>(words.begin(), words.end()));

@@ -190,30 +190,22 @@ asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
   std::string name(changes ? request.arguments[1] : "");
   std::transform(name.begin(), name.end(), name.begin(), resp::ToLower);
   const auto mode = ParseReplicationMode(name);
-  if (request.arguments.size() > 2 || (changes && !mode)) {
-    request.error = "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc | aa+ec]";
-    co_return "";
-  }
+  if (request.arguments.size() > 2 || (changes && !mode))
+    co_return Refuse(request, "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc | aa+ec]");
   for (int attempt = 0; attempt < kChangeAttempts; ++attempt) {
     RegistryTable table;
     if (!co_await Read(request, table)) co_return "";
-    if (!table.config) {
-      request.error = "ERR the deployment has no configuration";
-      co_return "";
-    }
+    if (!table.config) co_return Refuse(request, "ERR the deployment has no configuration");
     ClusterConfig config = table.config->value;
     if (!changes) co_return std::string(NameOf(config.mode));
     const auto is_lazy = [](const auto& datalet) { return datalet.second.value.lazy; };
-    if (*mode == ReplicationMode::kAaEc && std::ranges::any_of(table.datalets, is_lazy)) {
-      request.error = kNoLazy;
-      co_return "";
-    }
+    if (*mode == ReplicationMode::kAaEc && std::ranges::any_of(table.datalets, is_lazy))
+      co_return Refuse(request, kNoLazy);
     config.mode = *mode;
     if (co_await Change(request, ChangeConfig(config, table.config->revision))) co_return "OK";
     if (!request.error.empty()) co_return "";
   }
-  request.error = kChanged;
-  co_return "";
+  co_return Refuse(request, kChanged);
 }
 
 }  // namespace stout::node

@@ -67,10 +67,9 @@ bool ReadAdded(Request& request, std::string& id, Datalet& datalet,
     datalet.lazy = true;
   } else if (!rest.empty()) {
     const auto read = rest.size() == 2 ? resp::ParseUnsigned(rest[1]) : std::nullopt;
-    if (!is_next("CAPACITY") || !read || *read > 1'000'000) {
-      request.error = "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n | LAZY], n at most 1000000";
-      return false;
-    }
+    if (!is_next("CAPACITY") || !read || *read > 1'000'000)
+      return Refuse<bool>(request,
+                          "ERR STOUT.DATALET ADD URL [ID] [CAPACITY n | LAZY], n at most 1000000");
     capacity = static_cast<std::uint32_t>(*read);
   }
   Diagnostics why;
@@ -151,42 +150,34 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     std::optional<std::uint32_t> capacity;
     if (!ReadAdded(request, id, datalet, capacity)) co_return "";
     const bool shares = table.config && table.config->value.mode == ReplicationMode::kAaEc;
-    if (datalet.lazy && shares) {
-      request.error =
-          "ERR in mode aa+ec there is no owner that a lazy member could follow: use another mode";
-      co_return "";
-    }
+    if (datalet.lazy && shares)
+      co_return Refuse(
+          request,
+          "ERR in mode aa+ec there is no owner that a lazy member could follow: use another mode");
     const auto named = table.datalets.find(id);
     const bool again = named != table.datalets.end() && named->second.value.node.empty() &&
                        named->second.value.url == datalet.url;
     datalet.capacity = capacity.value_or(again ? named->second.value.capacity : datalet.capacity);
     if (!again && IsThere(request, table, datalet.url)) co_return "";
     const auto alone = again && datalet.lazy ? RangeWithNoOther(table, id) : std::nullopt;
-    if (alone) {
-      request.error = fmt::format(
-          "ERR the datalet cannot be lazy: it is the only one that is in and stays for range {}",
-          *alone);
-      co_return "";
-    }
+    if (alone)
+      co_return Refuse(request, fmt::format("ERR the datalet cannot be lazy: it is the only one "
+                                            "that is in and stays for range {}",
+                                            *alone));
     // A name stands for the data of one store.
-    if (named != table.datalets.end() && !again) {
-      request.error = "ERR there is another datalet of this name: give another ID, or REMOVE it";
-      co_return "";
-    }
+    if (named != table.datalets.end() && !again)
+      co_return Refuse(request,
+                       "ERR there is another datalet of this name: give another ID, or REMOVE it");
     std::optional<std::string> why;
     if (!again) why = co_await WhyUnusable(*table_, datalet.url);
-    if (why) {
-      request.error = fmt::format("ERR the store cannot be a datalet: {}", *why);
-      co_return "";
-    }
+    if (why) co_return Refuse(request, fmt::format("ERR the store cannot be a datalet: {}", *why));
     // Another may have added it meanwhile.
     if (!again && (!co_await Read(request, table) || IsThere(request, table, datalet.url)))
       co_return "";
     RegistryChange change = AddDatalet(id, datalet, 0);
     change.read = again ? named->second.revision : Revision{0};
     if (co_await Change(request, std::move(change))) co_return "OK";
-    if (request.error.empty()) request.error = kChanged;
-    co_return "";
+    co_return EnsureRefused(request, kChanged);
   }
   if (EqualIgnoringCase(word, "REMOVE") && arguments.size() == 3) {
     const auto found = table.datalets.find(std::string(arguments[2]));
@@ -201,11 +192,10 @@ asio::awaitable<std::string> OperationCommands::Datalet(Request& request) {
     } else if (co_await Change(request, Removal(found->first, found->second))) {
       co_return "OK";
     }
-    if (request.error.empty()) request.error = kChanged;
-    co_return "";
+    co_return EnsureRefused(request, kChanged);
   }
-  request.error = "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n | LAZY] | REMOVE ID";
-  co_return "";
+  co_return Refuse(request,
+                   "ERR syntax: STOUT.DATALET LIST | ADD URL [ID] [CAPACITY n | LAZY] | REMOVE ID");
 }
 
 }  // namespace stout::node

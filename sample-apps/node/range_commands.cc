@@ -55,10 +55,8 @@ std::optional<RangeId> OperationCommands::RangeIn(Request& request) const {
 }
 
 asio::awaitable<std::string> OperationCommands::Move(Request& request) {
-  if (table_->cluster == nullptr) {
-    request.error = "ERR this node is alone: start it and others with --join";
-    co_return "";
-  }
+  if (table_->cluster == nullptr)
+    co_return Refuse(request, "ERR this node is alone: start it and others with --join");
   const auto range = RangeIn(request);
   if (!range) co_return "";
   std::optional<std::string> node;
@@ -71,11 +69,10 @@ asio::awaitable<std::string> OperationCommands::Move(Request& request) {
       return request.arguments[2] == member ||
              request.arguments[2] == fmt::format("{}:{}", host, port);
     });
-    if (named == members.end()) {
-      request.error = fmt::format("ERR no node has the address '{}' now: see CLUSTER NODES",
-                                  request.arguments[2]);
-      co_return "";
-    }
+    if (named == members.end())
+      co_return Refuse(request,
+                       fmt::format("ERR no node has the address '{}' now: see CLUSTER NODES",
+                                   request.arguments[2]));
     node = *named;
   }
   co_return co_await Change(request, WantOwner(*range, std::move(node))) ? "OK" : "";
@@ -86,24 +83,19 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
   const auto range = RangeIn(request);
   if (!range) co_return "";
   const auto lease = table_->ranges.LeaseOf(*range);
-  if (!lease) {
-    request.error = "TRYAGAIN no node owns the range at present: repeat";
-    co_return "";
-  }
-  if (lease->address != cluster.self) {
-    request.error =
-        fmt::format("ERR the owner of the range alone can do this: ask node {}", lease->address);
-    co_return "";
-  }
+  if (!lease) co_return Refuse(request, "TRYAGAIN no node owns the range at present: repeat");
+  if (lease->address != cluster.self)
+    co_return Refuse(
+        request,
+        fmt::format("ERR the owner of the range alone can do this: ask node {}", lease->address));
   RegistryTable table;
   if (!co_await Read(request, table)) co_return "";
   const auto found = table.sets.find(*range);
-  if (found != table.sets.end() && found->second.value.shared != 0) {
-    // Their maps would go on writing to the former members.
-    request.error =
-        "ERR all nodes write this range, in mode aa+ec: change the mode first, with STOUT.MODE";
-    co_return "";
-  }
+  // Their maps would go on writing to the former members.
+  if (found != table.sets.end() && found->second.value.shared != 0)
+    co_return Refuse(
+        request,
+        "ERR all nodes write this range, in mode aa+ec: change the mode first, with STOUT.MODE");
   bool known = false;
   bool was_in = false;  // at some time; otherwise it has a part of the range at most
   if (found != table.sets.end()) {
@@ -117,27 +109,19 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
   }
   // The operator gives up what other members have, so no sweep may wait for them.
   if (found != table.sets.end()) found->second.value.merged = {};
-  if (!known) {
-    request.error = "ERR the range has no such member; see STOUT.STATUS";
-    co_return "";
-  }
+  if (!known) co_return Refuse(request, "ERR the range has no such member; see STOUT.STATUS");
   Store* const store = cluster.members->StoreOf(std::string(request.arguments[2]));
   ReadResult identity{.errc = Errc::kTransient};
   if (store != nullptr) identity = co_await ReadIdentity(cluster, *range, *store);
-  if (identity.errc != Errc::kOk) {
-    request.error = "ERR that member does not answer: it would hold the only copy";
-    co_return "";
-  }
-  if (!was_in) {
-    request.error = "ERR that member was never in: it has a part of the range at most";
-    co_return "";
-  }
+  if (identity.errc != Errc::kOk)
+    co_return Refuse(request, "ERR that member does not answer: it would hold the only copy");
+  if (!was_in)
+    co_return Refuse(request, "ERR that member was never in: it has a part of the range at most");
   const RangeRecord::Member forced{.datalet = std::string(request.arguments[2])};
   const StoredState& shown = identity.states.at(0);
-  if (!shown.found || !forced.IsShownBy(shown.value)) {
-    request.error = "ERR that member came back empty: it has a part of the range at most";
-    co_return "";
-  }
+  if (!shown.found || !forced.IsShownBy(shown.value))
+    co_return Refuse(request,
+                     "ERR that member came back empty: it has a part of the range at most");
   const auto& [record, revision] = found->second;
   const bool done = co_await Change(request, ChangeSet(*range, lease->epoch, record, revision));
   // Without an answer it may be done: the owner must not go on by its old record.
@@ -147,8 +131,7 @@ asio::awaitable<std::string> OperationCommands::Force(Request& request) {
     cluster.server.GiveUp(*range, lease->epoch, Errc::kTransient);
   }
   if (done) co_return "OK";
-  if (request.error.empty()) request.error = kChanged;
-  co_return "";
+  co_return EnsureRefused(request, kChanged);
 }
 
 }  // namespace stout::node

@@ -41,8 +41,7 @@ void ParseRange(Request& request) {
     } else if (resp::EqualIgnoringCase(words[0], "VALUES")) {
       request.values = true;
     } else {
-      request.error = kRangeSyntax;
-      return;
+      return Refuse<void>(request, kRangeSyntax);
     }
     words = words.subspan(limit ? 2 : 1);
   }
@@ -52,10 +51,8 @@ void ParsePage(Request& request) {
   const auto& words = request.arguments;
   const auto range = resp::ParseUnsigned(words[1]);
   const auto limit = resp::ParseUnsigned(words[4]);
-  if (!range || *range >= kMaxRanges || !limit || *limit < 1 || *limit > kLargestPage) {
-    request.error = "ERR malformed: STOUT.PAGE is for nodes of a deployment";
-    return;
-  }
+  if (!range || *range >= kMaxRanges || !limit || *limit < 1 || *limit > kLargestPage)
+    return Refuse<void>(request, "ERR malformed: STOUT.PAGE is for nodes of a deployment");
   request.range = static_cast<RangeId>(*range);
   request.scan = {.first = std::string(words[2]), .limit = static_cast<std::size_t>(*limit)};
   if (!words[3].empty()) request.scan.end = words[3];
@@ -107,10 +104,8 @@ asio::awaitable<void> RangeScan::Run(Request& request) {
     if (!request.error.empty()) co_return;
     while (taken < std::min(found.size(), scan.limit) && bytes < kMostBytes) {
       const auto& [key, value] = found[taken];
-      if (!room_.Take(key.size()) || (request.values && !room_.Take(value.size()))) {
-        request.error = kRepliesTooLarge;
-        co_return;
-      }
+      if (!room_.Take(key.size()) || (request.values && !room_.Take(value.size())))
+        co_return Refuse<void>(request, kRepliesTooLarge);
       bytes += key.size() + value.size();
       ++taken;
     }

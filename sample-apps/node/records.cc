@@ -19,10 +19,7 @@ asio::awaitable<bool> ReadRecords(Registry& registry, Request& request, Registry
 }
 
 asio::awaitable<bool> ChangeRecord(Registry& registry, Request& request, RegistryChange change) {
-  if (const auto why = WhyInvalid(change)) {
-    request.error = "ERR " + *why;
-    co_return false;
-  }
+  if (const auto why = WhyInvalid(change)) co_return Refuse<bool>(request, "ERR " + *why);
   const auto [ec, answer] =
       co_await registry.AsyncChange(std::move(change), asio::as_tuple(asio::use_awaitable));
   if (ec) {

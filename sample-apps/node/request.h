@@ -134,4 +134,17 @@ struct Request {
   [[nodiscard]] std::size_t keys_read() const { return blind ? 0 : keys(); }
 };
 
+/// Makes `why` the reply to the request. Returns an empty result, for the caller to return.
+template <typename Empty = std::string>
+Empty Refuse(Request& request, std::string_view why) {
+  request.error = why;
+  return Empty();
+}
+
+/// As Refuse, but keeps an error that the request has already.
+inline std::string EnsureRefused(Request& request, std::string_view why) {
+  if (request.error.empty()) request.error = why;
+  return {};
+}
+
 }  // namespace stout::node

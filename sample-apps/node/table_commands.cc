@@ -161,11 +161,10 @@ asio::awaitable<Table*> TableCommands::Await(Request& request, std::string_view 
   RegistryTable records;
   if (!co_await ReadRecords(service_.tables->registry(), request, records)) co_return nullptr;
   const auto listed = records.tables.find(std::string(name));
-  if (listed == records.tables.end() || Tables::IsReserved(name)) {
-    request.error = fmt::format("ERR there is no table '{}': see STOUT.TABLE LIST, or CREATE it",
-                                name.substr(0, 32));
-    co_return nullptr;
-  }
+  if (listed == records.tables.end() || Tables::IsReserved(name))
+    co_return Refuse<Table*>(
+        request, fmt::format("ERR there is no table '{}': see STOUT.TABLE LIST, or CREATE it",
+                             name.substr(0, 32)));
   const std::string id = Tables::IdOf(listed->second.revision);
   while (resp::Now() < deadline && !service_.tables->leaving()) {
     Table* const table = service_.tables->Find(name);
@@ -173,8 +172,8 @@ asio::awaitable<Table*> TableCommands::Await(Request& request, std::string_view 
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);
     co_await pause.async_wait(asio::use_awaitable);
   }
-  request.error = fmt::format("TRYAGAIN this node has not opened table {} yet: repeat", name);
-  co_return nullptr;
+  co_return Refuse<Table*>(
+      request, fmt::format("TRYAGAIN this node has not opened table {} yet: repeat", name));
 }
 
 asio::awaitable<std::string> TableCommands::Use(Request& request) {
@@ -182,10 +181,9 @@ asio::awaitable<std::string> TableCommands::Use(Request& request) {
   Table* table = &service_.main;
   if (request.arguments.size() == 4) {  // from another node
     table = service_.tables->Find(name);
-    if (table == nullptr || table->id != request.arguments[3]) {
-      request.error = fmt::format("TRYAGAIN this node has not opened that table: {}", name);
-      co_return "";
-    }
+    if (table == nullptr || table->id != request.arguments[3])
+      co_return Refuse(request,
+                       fmt::format("TRYAGAIN this node has not opened that table: {}", name));
   } else if (name != kDefaultTable) {
     table = co_await Await(request, name);  // the open one may be a former one
     if (table == nullptr) co_return "";
@@ -200,11 +198,10 @@ asio::awaitable<std::string> TableCommands::Use(Request& request) {
 asio::awaitable<std::string> TableCommands::Create(Request& request) {
   Registry& registry = service_.tables->registry();
   const std::string name(request.arguments[2]);
-  if (Tables::IsReserved(name)) {
-    request.error = fmt::format("ERR '{}' is a name that nodes need for themselves: use another",
-                                name.substr(0, 32));
-    co_return "";
-  }
+  if (Tables::IsReserved(name))
+    co_return Refuse(request,
+                     fmt::format("ERR '{}' is a name that nodes need for themselves: use another",
+                                 name.substr(0, 32)));
   RegistryTable records;
   if (!co_await ReadRecords(registry, request, records)) co_return "";
   ClusterConfig config = records.config ? records.config->value : ClusterConfig();
@@ -213,11 +210,9 @@ asio::awaitable<std::string> TableCommands::Create(Request& request) {
   request.error = ReadSettings(request.arguments.subspan(3), config);
   if (!request.error.empty()) co_return "";
   const bool taken = records.tables.contains(name);
-  if (taken || !co_await ChangeRecord(registry, request, CreateTable(name, config))) {
-    if (request.error.empty())
-      request.error = fmt::format("ERR there is a table {} already: USE it, or DROP it", name);
-    co_return "";
-  }
+  if (taken || !co_await ChangeRecord(registry, request, CreateTable(name, config)))
+    co_return EnsureRefused(
+        request, fmt::format("ERR there is a table {} already: USE it, or DROP it", name));
   co_return co_await Await(request, name) != nullptr ? "OK" : "";
 }
 
@@ -227,38 +222,30 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
   RegistryTable records;
   if (!co_await ReadRecords(registry, request, records)) co_return "";
   const auto listed = records.tables.find(name);
-  if (listed == records.tables.end() || Tables::IsReserved(name)) {
-    request.error =
-        fmt::format("ERR there is no table '{}': see STOUT.TABLE LIST", name.substr(0, 32));
-    co_return "";
-  }
+  if (listed == records.tables.end() || Tables::IsReserved(name))
+    co_return Refuse(request, fmt::format("ERR there is no table '{}': see STOUT.TABLE LIST",
+                                          name.substr(0, 32)));
   const auto& [config, created] = listed->second;
   const std::string id = Tables::IdOf(created);
   constexpr std::string_view kChanged =
       "TRYAGAIN the table has changed meanwhile: repeat the command";
   if (Table* const table = co_await Await(request, name)) {
-    if (table->id != id) {  // another client has created it again
-      request.error = kChanged;
-      co_return "";
-    }
+    // Another client may have created it again.
+    if (table->id != id) co_return Refuse(request, kChanged);
     begun = true;
     co_await Empty(*table);
   } else {
     spdlog::warn("table {} is dropped, but its keys stay in the stores: {}", name, request.error);
     request.error = {};
   }
-  if (service_.draining || service_.tables->leaving()) {  // keys may be left
-    request.error = kEnding;
-    co_return "";
-  }
+  // Keys may be left.
+  if (service_.draining || service_.tables->leaving()) co_return Refuse(request, kEnding);
   // First the id, by which nodes find the records to be removed. It may be listed already.
   const bool noted = co_await ChangeRecord(registry, request, CreateTable(id, config));
   if (!noted && !request.error.empty()) co_return "";
   begun = true;
-  if (!co_await ChangeRecord(registry, request, DropTable(name, created))) {
-    if (request.error.empty()) request.error = kChanged;
-    co_return "";
-  }
+  if (!co_await ChangeRecord(registry, request, DropTable(name, created)))
+    co_return EnsureRefused(request, kChanged);
   // The id is listed until no node serves the table any more.
   const TimePoint deadline = resp::Now() + service_.reply_deadline;
   while (resp::Now() < deadline && !service_.tables->leaving()) {
@@ -267,8 +254,8 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);
     co_await pause.async_wait(asio::use_awaitable);
   }
-  request.error = fmt::format("UNKNOWN table {} is dropped, but a node may still serve it", name);
-  co_return "";
+  co_return Refuse(request,
+                   fmt::format("UNKNOWN table {} is dropped, but a node may still serve it", name));
 }
 
 asio::awaitable<void> TableCommands::Empty(Table& table) {

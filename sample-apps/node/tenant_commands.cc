@@ -48,24 +48,19 @@ void TenantCommands::Run(Request& request) {
 std::string TenantCommands::Admit(Request& request) {
   const auto& arguments = request.arguments;
   const bool weighs = arguments.size() == 5 && resp::EqualIgnoringCase(arguments[3], "weight");
-  if (arguments.size() != 3 && !weighs) {
-    request.error = "ERR syntax: STOUT.ADMIT tenant share|auto [WEIGHT weight]";
-    return "";
-  }
+  if (arguments.size() != 3 && !weighs)
+    return Refuse(request, "ERR syntax: STOUT.ADMIT tenant share|auto [WEIGHT weight]");
   std::optional<double> weight;
   const auto share = program::ParseAdmissionShare(arguments[2]);
   if (weighs) weight = program::ParseTenantWeight(arguments[4]);
-  if (!share || (weighs && !weight)) {
-    request.error = !share ? "ERR a share is a number from 0 to 1, or auto"
-                           : "ERR a weight is a number from 0.001 to 1000";
-    return "";
-  }
+  if (!share || (weighs && !weight))
+    return Refuse(request, !share ? "ERR a share is a number from 0 to 1, or auto"
+                                  : "ERR a weight is a number from 0.001 to 1000");
   const auto tenant = Named(request);
   if (!tenant) return "";
-  if (*tenant == Tenants::kOther && arguments[1] != service_.tenants->NameOf(*tenant)) {
-    request.error = "ERR this tenant is one of 'other': there are --max-tenants others already";
-    return "";
-  }
+  if (*tenant == Tenants::kOther && arguments[1] != service_.tenants->NameOf(*tenant))
+    return Refuse(request,
+                  "ERR this tenant is one of 'other': there are --max-tenants others already");
   service_.tenants->Admit(*tenant, *share);
   if (weight) service_.tenants->Weigh(*tenant, *weight);
   return "OK";

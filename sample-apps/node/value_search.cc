@@ -140,10 +140,7 @@ void ValueSearch::ShowSchema(const Schema& schema) {
 
 asio::awaitable<void> ValueSearch::ReadAttribute(Request& request, const Schema& schema) {
   const auto attribute = schema.Find(request.arguments[2]);
-  if (!attribute) {
-    request.error = NoSuchAttribute(request.arguments[2], schema);
-    co_return;
-  }
+  if (!attribute) co_return Refuse<void>(request, NoSuchAttribute(request.arguments[2], schema));
   const std::array<std::string_view, 2> words = {"get", request.arguments[1]};
   Request get;
   get.command = service_.commands.Find("get");
@@ -193,10 +190,7 @@ asio::awaitable<void> ValueSearch::Search(Request& request, const Schema& schema
   }
   std::size_t bytes = 0;
   for (const std::string& key : found.keys) bytes += kKeyRoom + key.size();
-  if (!room_.Take(bytes)) {
-    request.error = kRepliesTooLarge;
-    co_return;
-  }
+  if (!room_.Take(bytes)) co_return Refuse<void>(request, kRepliesTooLarge);
   reply.ArrayHeader(found.keys.size());
   for (const std::string& key : found.keys) reply.BulkString(key);
 }
@@ -212,10 +206,7 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
   for (std::size_t limit = std::max(wanted, kLeastLimit);; limit *= kGrowth) {
     search.limit = std::min<std::size_t>(limit, kMostFound);
     found = co_await table_->store.AsyncSearch(search, asio::use_awaitable);
-    if (found.errc != Errc::kOk) {
-      request.error = SearchError(found.errc);
-      co_return SearchResult();
-    }
+    if (found.errc != Errc::kOk) co_return Refuse<SearchResult>(request, SearchError(found.errc));
     if (options.hash_tag) {
       std::erase_if(found.keys, [&](const std::string& key) {
         const std::string_view tag = redis::HashedPart(key);
