@@ -29,9 +29,7 @@ Result<std::unique_ptr<Store>> OpenDatalet(const std::string& url,
         return resp::MakeTlsLayer(socket, *self.tls_context, host);
       };
     }
-    auto store = BlowfishStore::Open(*options, executor, diagnostics);
-    if (!store) return store.error();
-    return std::unique_ptr<Store>(*std::move(store));
+    return BlowfishStore::Open(*options, executor, diagnostics);
   }
 #endif
   return OpenStore(url, executor, diagnostics);

@@ -362,9 +362,7 @@ Result<std::unique_ptr<Store>> BlowfishStore::OpenUrl(const StoreUrl& url,
                                                       Diagnostics* diagnostics) {
   const Result<Options> options = ReadUrl(url, diagnostics);
   if (!options) return options.error();
-  auto store = Open(*options, executor, diagnostics);
-  if (!store) return store.error();
-  return std::unique_ptr<Store>(*std::move(store));
+  return Open(*options, executor, diagnostics);
 }
 
 }  // namespace stout

@@ -36,12 +36,7 @@ Result<BlowfishStore::Options> BlowfishStore::ReadUrl(const StoreUrl& url,
   if (!error && !url.path.empty() && url.path != "/") {
     error = fmt::format("a {}: URL has no path: a server has one database", url.scheme);
   }
-  if (error) {
-    return Fail(
-        Errc::kBadUrl,
-        fmt::format("{} (syntax: {})", *error, options.is_node ? kNodeUrlSyntax : kUrlSyntax),
-        diagnostics);
-  }
+  if (error) return BadUrl(*error, options.is_node ? kNodeUrlSyntax : kUrlSyntax, diagnostics);
   options.host = std::move(authority->addresses.front().host);
   options.port = authority->addresses.front().port;
   options.user = std::move(authority->user);

@@ -96,6 +96,10 @@ ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics) {
   return errc;
 }
 
+ErrorCode BadUrl(std::string_view problem, std::string_view syntax, Diagnostics* diagnostics) {
+  return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", problem, syntax), diagnostics);
+}
+
 Result<StoreUrl> ParseStoreUrl(std::string_view text, Diagnostics* diagnostics) {
   StoreUrl url;
   const std::size_t colon = text.find(':');

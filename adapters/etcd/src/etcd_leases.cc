@@ -224,12 +224,9 @@ Result<std::unique_ptr<LeaseService>> EtcdLeases::OpenUrl(const StoreUrl& url,
   UrlOptionReader reader(url);
   reader.Duration("timeout", options.timeout, kShortest);
   reader.Duration("silence", options.silence, kShortest);
-  if (const std::optional<std::string> error = reader.Finish()) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
-  auto leases = Open(options, executor, diagnostics);
-  if (!leases) return leases.error();
-  return std::unique_ptr<LeaseService>(*std::move(leases));
+  if (const std::optional<std::string> error = reader.Finish())
+    return BadUrl(*error, kUrlSyntax, diagnostics);
+  return Open(options, executor, diagnostics);
 }
 
 }  // namespace stout

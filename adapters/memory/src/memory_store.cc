@@ -1,7 +1,5 @@
 #include "stout/adapters/memory_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -159,10 +157,8 @@ Result<std::unique_ptr<Store>> MemoryStore::OpenUrl(const StoreUrl& url,
   if (!error && (!url.authority.empty() || !url.path.empty())) {
     error = "memory: takes no host and no path";
   }
-  if (error) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
-  return std::unique_ptr<Store>(std::make_unique<MemoryStore>(executor, options));
+  if (error) return BadUrl(*error, kUrlSyntax, diagnostics);
+  return std::make_unique<MemoryStore>(executor, options);
 }
 
 }  // namespace stout

@@ -23,7 +23,7 @@ Result<std::unique_ptr<LeaseService>> OpenInProcess(const StoreUrl& url,
   if (url != StoreUrl{.scheme = url.scheme}) {
     return Fail(Errc::kBadUrl, "in-process: takes no host, no path and no option", diagnostics);
   }
-  return std::unique_ptr<LeaseService>(std::make_unique<InProcessLeases>(executor));
+  return std::make_unique<InProcessLeases>(executor);
 }
 
 // The kinds that are compiled in.

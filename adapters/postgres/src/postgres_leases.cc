@@ -185,12 +185,9 @@ Result<std::unique_ptr<LeaseService>> PostgresLeases::OpenUrl(const StoreUrl& ur
   reader.Duration("connect_timeout", options.connect_timeout, kShortest);
   reader.Flag("create", options.create);
   reader.Flag("prepare", options.prepare);
-  if (const std::optional<std::string> error = reader.Finish()) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
-  auto leases = Open(options, executor, diagnostics);
-  if (!leases) return leases.error();
-  return std::unique_ptr<LeaseService>(*std::move(leases));
+  if (const std::optional<std::string> error = reader.Finish())
+    return BadUrl(*error, kUrlSyntax, diagnostics);
+  return Open(options, executor, diagnostics);
 }
 
 }  // namespace stout

@@ -121,9 +121,7 @@ Result<std::unique_ptr<LeaseService>> PostgresLeases::OpenTable(std::string_view
   if (!error.empty()) return Fail(Errc::kBadUrl, error, diagnostics);
   PostgresLeasesOptions options = engine_->lease_options();
   options.table += fmt::format(".{}", table);  // in errors
-  auto leases = OpenNamed(*names, options, engine_->executor(), diagnostics);
-  if (!leases) return leases.error();
-  return std::unique_ptr<LeaseService>(*std::move(leases));
+  return OpenNamed(*names, options, engine_->executor(), diagnostics);
 }
 
 }  // namespace stout

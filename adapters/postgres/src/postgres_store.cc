@@ -176,18 +176,15 @@ Result<std::unique_ptr<Store>> PostgresStore::OpenUrl(const StoreUrl& url,
   reader.Flag("create", options.create);
   reader.Flag("prepare", options.prepare);
   reader.Count("max_queue", options.max_queue, 1, std::size_t{1} << 30);
-  if (const std::optional<std::string> error = reader.Finish()) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
+  if (const std::optional<std::string> error = reader.Finish())
+    return BadUrl(*error, kUrlSyntax, diagnostics);
   if (!templates.empty()) {
     std::string error;
     auto read = postgres::ReadTemplates(templates, &error);
     if (!read) return Fail(Errc::kBadUrl, "postgres: " + error, diagnostics);
     options.templates = *std::move(read);
   }
-  auto store = Open(options, executor, diagnostics);
-  if (!store) return store.error();
-  return std::unique_ptr<Store>(*std::move(store));
+  return Open(options, executor, diagnostics);
 }
 
 }  // namespace stout

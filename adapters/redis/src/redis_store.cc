@@ -196,13 +196,9 @@ Result<std::unique_ptr<Store>> RedisStore::OpenUrl(const StoreUrl& url,
        addresses->empty() == options.address.socket.empty())) {
     error = "a redis: URL names one server, and a database by its number";
   }
-  if (error) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
+  if (error) return BadUrl(*error, kUrlSyntax, diagnostics);
   if (!addresses->empty()) options.address = addresses->front();
-  auto store = Open(options, executor, diagnostics);
-  if (!store) return store.error();
-  return std::unique_ptr<Store>(*std::move(store));
+  return Open(options, executor, diagnostics);
 }
 
 }  // namespace stout

@@ -114,12 +114,8 @@ Result<std::unique_ptr<Store>> RocksDbStore::OpenUrl(const StoreUrl& url,
                         Redacted("rocksdb:/" + url.authority + url.path));
   }
   if (!error && url.path.empty()) error = "rocksdb: needs a path";
-  if (error) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
-  auto store = Open(options, diagnostics);
-  if (!store) return store.error();
-  return std::unique_ptr<Store>(*std::move(store));
+  if (error) return BadUrl(*error, kUrlSyntax, diagnostics);
+  return Open(options, diagnostics);
 }
 
 }  // namespace stout

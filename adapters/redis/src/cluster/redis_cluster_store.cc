@@ -1,6 +1,5 @@
 #include "stout/adapters/redis_cluster_store.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/awaitable.hpp>
@@ -169,13 +168,9 @@ Result<std::unique_ptr<Store>> RedisClusterStore::OpenUrl(const StoreUrl& url,
   if (!error && (!seeds || seeds->empty() || url.path.size() > 1)) {
     error = "a redis-cluster: URL names nodes; a cluster has one database, without a number";
   }
-  if (error) {
-    return Fail(Errc::kBadUrl, fmt::format("{} (syntax: {})", *error, kUrlSyntax), diagnostics);
-  }
+  if (error) return BadUrl(*error, kUrlSyntax, diagnostics);
   options.seeds = *std::move(seeds);
-  auto store = Open(options, executor, diagnostics);
-  if (!store) return store.error();
-  return std::unique_ptr<Store>(*std::move(store));
+  return Open(options, executor, diagnostics);
 }
 
 }  // namespace stout

@@ -59,6 +59,10 @@ struct StoreUrl {
 /// Fills `*diagnostics`, if there is one, and answers the error to return.
 [[nodiscard]] ErrorCode Fail(Errc errc, std::string message, Diagnostics* diagnostics);
 
+/// As Fail with kBadUrl. The message is the problem, and the syntax of such a URL.
+[[nodiscard]] ErrorCode BadUrl(std::string_view problem, std::string_view syntax,
+                               Diagnostics* diagnostics);
+
 /// Reads a URL's options into variables, and knows from that which options there are:
 ///
 ///     UrlOptionReader reader(url);
