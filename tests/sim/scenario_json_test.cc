@@ -4,6 +4,7 @@
 #include "stout/sim/scenario_json.h"
 
 #include <boost/pfr/tuple_size.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -388,7 +389,8 @@ TEST_CASE("a result comes back as it was written", "[result_json]") {
 }
 
 TEST_CASE("JSON is laid out for people", "[json_text]") {
-  CHECK(JsonText({{"a", 1}, {"b", {2.5, "x\n"}}}) == "{\"a\": 1, \"b\": [2.5, \"x\\n\"]}\n");
+  CHECK(JsonText({{"a", 1}, {"b", {2.5, "x\n", NAN}}}) ==
+        "{\"a\": 1, \"b\": [2.5, \"x\\n\", null]}\n");
   const json::array numbers(60, 7);
   const std::string text = JsonText({{"n", numbers}});
   CHECK_THAT(text, Catch::StartsWith("{\n  \"n\": [\n    7,\n    7,\n"));

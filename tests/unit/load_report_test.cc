@@ -5,14 +5,15 @@
 #include <string>
 
 #include "load/comparison.h"
-#include "load/json_text.h"
 #include "load/run_report.h"
+#include "report/json_text.h"
 #include "tests/support/catch.h"
 
 namespace stout::load {
 namespace {
 
 using namespace std::chrono_literals;
+using report::JsonText;
 
 TimePoint At(Duration t) { return TimePoint(t); }
 
@@ -143,13 +144,6 @@ TEST_CASE("an interrupted report ends where the run did", "[load]") {
   report.end = At(1500ms);
   CHECK(ToJson(report).at("steps").as_array().size() == 1);
   CHECK(ToTable(report).find("0 s - 1.5 s") != std::string::npos);
-}
-
-TEST_CASE("JSON has a line for each element of the outer levels", "[load]") {
-  const auto value = boost::json::parse(R"({"a":[{"x":[1,2.5]},{"y":{}}],"b":"q\"","c":[]})");
-  CHECK(JsonText(value) ==
-        "{\n  \"a\": [\n    {\"x\": [1, 2.5]},\n    {\"y\": {}}\n  ],\n  \"b\": \"q\\\"\",\n"
-        "  \"c\": []\n}\n");
 }
 
 TEST_CASE("runs are compared in one table, one document and files for gnuplot", "[load]") {

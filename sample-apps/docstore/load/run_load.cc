@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/value.hpp>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -12,18 +13,20 @@
 
 #include "load/command_line.h"
 #include "load/comparison.h"
-#include "load/json_text.h"
 #include "load/random.h"
 #include "load/run_report.h"
 #include "load/runner.h"
 #include "load/verifier.h"
 #include "program/command_line.h"
 #include "program/tell.h"
+#include "report/json_text.h"
 
 namespace stout::load {
 namespace {
 
-void WriteFile(const std::string& file, const std::string& text) {
+void WriteJson(const std::string& file, const boost::json::value& value) {
+  constexpr int kOpenLevels = 2;
+  const std::string text = report::JsonText(value, kOpenLevels);
   if (file == "-") {
     fmt::print("{}", text);
     return;
@@ -115,14 +118,14 @@ ExitCode Execute(LoadOptions options) {
   const RunReport report = options.verify_only ? runner.VerifyOnly() : Run(runner, options);
   if (!options.verify_only && options.json_file != "-") fmt::print("{}", ToTable(report));
   if (report.verify) program::Tell(stderr, "{}", ToText(*report.verify));
-  if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(ToJson(report)));
+  if (!options.json_file.empty()) WriteJson(options.json_file, ToJson(report));
   return ExitCodeOf(report, options.max_p99);
 }
 
 ExitCode Execute(const ReportOptions& options) {
   const Comparison comparison(options.files);
   fmt::print("{}", comparison.Table());
-  if (!options.json_file.empty()) WriteFile(options.json_file, JsonText(comparison.Json()));
+  if (!options.json_file.empty()) WriteJson(options.json_file, comparison.Json());
   if (!options.plot_data.empty()) comparison.WritePlotData(options.plot_data);
   return kOk;
 }
