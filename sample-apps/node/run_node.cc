@@ -6,17 +6,14 @@
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,6 +28,7 @@
 #include "node/open_datalet.h"
 #include "node/tables.h"
 #include "program/process.h"
+#include "program/runners.h"
 #include "program/shutdown.h"
 #include "resp/server/listener.h"
 #include "stout/adapters/datalet_url.h"
@@ -45,28 +43,6 @@ namespace stout::node {
 namespace {
 
 namespace asio = boost::asio;
-
-// Threads that run a context until the object is destroyed.
-class Runners {
- public:
-  Runners(asio::io_context& context, std::size_t threads)
-      : context_(context), work_(asio::make_work_guard(context)) {
-    for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([&context] { context.run(); });
-  }
-  Runners(const Runners&) = delete;
-  Runners& operator=(const Runners&) = delete;
-  ~Runners() { Stop(); }
-
-  void Stop() {
-    context_.stop();
-    threads_.clear();
-  }
-
- private:
-  asio::io_context& context_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::jthread> threads_;
-};
 
 // Begins the end of the process. Only the first call counts, because a second signal would end the
 // drain.
@@ -114,7 +90,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
   }
   const program::Address listening{config.listen.host, service.port};
   const bool advertised = !config.advertise.host.empty();
-  Runners key_runners(keys, config.threads);
+  program::Runners key_runners(keys, config.threads);
   const std::string self = (advertised ? config.advertise : listening).Text();
   const std::string problem = keyspace.Open(self);
   if (!problem.empty()) {
@@ -152,15 +128,14 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
         SweepForever(keyspace.ranges(), store, service.main.deadlines, config.sweep_interval),
         asio::detached);
   }
-  Runners client_runner(clients, &clients == &keys ? 0 : 1);
+  program::Runners client_runner(clients, &clients == &keys ? 0 : 1);
   asio::post(clients, [&listener] { listener.Start(); });
   spdlog::info("serving {} with policy {}{}", Redacted(config.store + config.datalet),
                config.map.engine.lane.write_policy.Name(),
                config.join.empty() ? ""
                                    : fmt::format(", {} ranges shared under {}", config.ranges,
                                                  Redacted(config.join)));
-  fmt::print("listening on {}\n", listening.Text());
-  std::fflush(stdout);
+  program::Announce(listening);
   const int code = shutdown.Wait();
   if (tables != nullptr) tables->Stop();
   // Their handlers use what is destroyed now.

@@ -1,9 +1,11 @@
 #include "program/process.h"
 
+#include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
+#include <cstdio>
 #include <cstdlib>
 
 #include "stout/adapters/store_url.h"
@@ -28,6 +30,11 @@ void RaiseDescriptorLimit(std::size_t connections, std::string_view option) {
         "option",
         limit.rlim_cur, option, connections + kOwn);
   }
+}
+
+void Announce(const Address& address) {
+  fmt::print("listening on {}\n", address.Text());
+  std::fflush(stdout);
 }
 
 int CannotOpen(std::string_view what, const std::string& url, ErrorCode ec,

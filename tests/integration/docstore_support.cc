@@ -42,15 +42,6 @@ void GateStore::Write(const WriteBatch& batch, WriteHandler handler) {
   ForwardingStore::Write(batch, std::move(handler));
 }
 
-Runner::Runner(int threads) : context_(threads), work_(boost::asio::make_work_guard(context_)) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { context_.run(); });
-}
-
-void Runner::Stop() {
-  context_.stop();
-  threads_.clear();
-}
-
 TestServer::TestServer(Runner& runner, Store& store, const DocumentsOptions& documents,
                        const http::HttpOptions& http)
     : runner_(runner),

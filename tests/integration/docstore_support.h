@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +7,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
+#include "program/runners.h"
 #include "server/server.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/forwarding_store.h"
@@ -43,16 +41,15 @@ class GateStore final : public ForwardingStore {
 /// store dropped may still refer to the context.
 class Runner {
  public:
-  explicit Runner(int threads = 2);
-  ~Runner() { Stop(); }
+  explicit Runner(int threads = 2)
+      : context_(threads), runners_(context_, static_cast<std::size_t>(threads)) {}
 
-  void Stop();
+  void Stop() { runners_.Stop(); }
   [[nodiscard]] boost::asio::io_context& context() { return context_; }
 
  private:
   boost::asio::io_context context_;
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  std::vector<std::jthread> threads_;
+  program::Runners runners_;
 };
 
 /// A document server on a free port of this machine. Its destructor stops `runner`.

@@ -1,17 +1,13 @@
 #include "router/run_router.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
 #include <cstdlib>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "program/process.h"
+#include "program/runners.h"
 #include "program/shutdown.h"
 #include "router/config.h"
 #include "router/router.h"
@@ -34,29 +30,20 @@ int Serve(const RouterConfig& config, asio::io_context& context, LeaseService& l
         done({});
       });
 
-  auto work = asio::make_work_guard(context);
-  std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < config.threads; ++i) threads.emplace_back([&] { context.run(); });
-  const auto stop = [&](int code) {
-    context.stop();
-    threads.clear();
-    return code;
-  };
-
+  const program::Runners runners(context, config.threads);
   const auto port = router.Listen(config.listen.host, config.listen.port);
   if (!port) {
     spdlog::error("cannot listen on {}: {}; choose another --listen", config.listen.Text(),
                   port.error().message());
-    return stop(EXIT_FAILURE);
+    return EXIT_FAILURE;
   }
   spdlog::info("routing to the servers of {} on {} threads", Redacted(config.leases),
                config.threads);
-  fmt::print("listening on {}\n", program::Address{config.listen.host, *port}.Text());
-  std::fflush(stdout);
+  program::Announce({config.listen.host, *port});
 
   const int code = shutdown.Wait();
   spdlog::info("ended with exit code {}", code);
-  return stop(code);
+  return code;
 }
 
 }  // namespace

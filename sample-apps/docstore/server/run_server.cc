@@ -5,19 +5,16 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <cstdio>
 #include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "monitor/store_warnings.h"
 #include "program/process.h"
+#include "program/runners.h"
 #include "program/shutdown.h"
 #include "server/change_recorder.h"
 #include "server/config.h"
@@ -64,16 +61,11 @@ class Program {
         context_, config_.drain_timeout,
         [this](Server::Done done) { server_->Drain(std::move(done)); },
         [this](Server::Done done) { server_->Close(std::move(done)); });
-    auto work = asio::make_work_guard(context_);
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < config_.threads; ++i) {
-      threads.emplace_back([this] { context_.run(); });
-    }
+    const program::Runners runners(context_, config_.threads);
     // Listens first: a second server on one address must not shut the first one out of the store.
     const bool serves = Listen() && Open(shutdown) && Announce();
     const int code = serves || shutdown.begun() ? shutdown.Wait() : EXIT_FAILURE;
     spdlog::info("ended with exit code {}", code);
-    context_.stop();
     return code;
   }
 
@@ -107,8 +99,7 @@ class Program {
                                        Redacted(config_.leases))
                          : fmt::format("{} shards", config_.documents.shards));
     if (store_ != nullptr) monitor::WarnAboutStore(store_->traits());
-    fmt::print("listening on {}\n", listening_.Text());
-    std::fflush(stdout);
+    program::Announce(listening_);
     return true;
   }
 
