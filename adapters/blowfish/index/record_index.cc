@@ -27,19 +27,13 @@ RecordIndex::RecordIndex(SelfIndex index, TokenAlphabet alphabet)
       layers_(ShapeOf(records(), attributes())) {}
 
 void RecordIndex::FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const {
-  // In parts, so that the list of numbers stays small.
-  constexpr std::uint32_t kPart = 1024;
-  std::vector<std::uint32_t> records;
-  RecordTexts::Reader reader(texts());
-  for (; first < last; first += records.size()) {
-    records.resize(std::min(kPart, last - first));
-    std::iota(records.begin(), records.end(), first);
-    Teller teller(anchors_, layers);
-    reader.GetAll(
-        records, [](std::size_t, std::string_view) {},
-        [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
-    teller.Finish();
-  }
+  std::vector<std::uint32_t> records(last - first);
+  std::iota(records.begin(), records.end(), first);
+  Teller teller(anchors_, layers);
+  RecordTexts::Reader(texts()).GetAll(
+      records, [](std::size_t, std::string_view) {},
+      [&](Row row, std::uint32_t record) { teller.Pass(row, record); });
+  teller.Finish();
 }
 
 RecordIndex::Lacking::Lacking(const Anchors& anchors, const IndexLayers& layers) {

@@ -70,7 +70,7 @@ class RecordIndex {
 
   /// Fills layers of this index, or a Next() of them, with what the records [first, last) have, by
   /// reading these. For a Next() any thread may do it: then it does not look at the layers of the
-  /// index.
+  /// index. Takes 4 bytes of memory for each of the records.
   void FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const;
   void FillLayers(std::uint32_t first, std::uint32_t last) { FillLayers(layers_, first, last); }
 

@@ -35,16 +35,11 @@ std::uint32_t TextIndex::EndOfPart(std::uint32_t first, std::uint64_t bytes,
 }
 
 void TextIndex::FillLayers(IndexLayers& layers, std::uint32_t first, std::uint32_t last) const {
-  // In parts, so that the list of numbers stays small.
-  constexpr std::uint32_t kPart = 1024;
-  std::vector<std::uint32_t> records;
-  for (; first < last; first += records.size()) {
-    records.resize(std::min(kPart, last - first));
-    std::iota(records.begin(), records.end(), first);
-    ReadAll(
-        records, [](std::size_t, std::string_view) {},
-        [&](Row row, std::uint64_t position) { FillAt(layers, row, position); });
-  }
+  std::vector<std::uint32_t> records(last - first);
+  std::iota(records.begin(), records.end(), first);
+  ReadAll(
+      records, [](std::size_t, std::string_view) {},
+      [&](Row row, std::uint64_t position) { FillAt(layers, row, position); });
 }
 
 void TextIndex::Extract(std::uint32_t record, std::uint64_t offset, std::uint64_t size,

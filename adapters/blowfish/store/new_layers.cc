@@ -58,12 +58,11 @@ bool NewLayers::Fill(const std::stop_token& stop) {
                 [&] { return blocks->filling(); });
   }
   IndexLayers& layers = std::get<IndexLayers>(layers_);
-  const auto filling = [&] { return layers.filling(); };
-  if (const TextIndex* const text = store_->text()) {
-    return fill([&](auto first, auto last) { text->FillLayers(layers, first, last); }, filling);
-  }
-  return fill([&](auto first, auto last) { store_->index().FillLayers(layers, first, last); },
-              filling);
+  const auto part = [&](auto first, auto last) {
+    store_->text() ? store_->text()->FillLayers(layers, first, last)
+                   : store_->index().FillLayers(layers, first, last);
+  };
+  return fill(part, [&] { return layers.filling(); });
 }
 
 void NewLayers::Join(SuccinctStore& store) && {
