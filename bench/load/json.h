@@ -8,7 +8,7 @@
 
 namespace stout::bench {
 
-/// To four significant digits: there is no more to a measurement.
+/// Rounds to four significant digits, because a measurement is not more exact.
 [[nodiscard]] double Rounded(double value);
 
 [[nodiscard]] double Milliseconds(Duration duration);
@@ -16,11 +16,11 @@ namespace stout::bench {
 /// "2026-11-30T23:59:59Z".
 [[nodiscard]] std::string UtcNow();
 
-/// policies/README.md says what the members mean.
+/// policies/README.md explains the members.
 [[nodiscard]] boost::json::object ToJson(const TrialResult& trial);
 
-/// With a newline behind it; to the standard output if `file` is "-".
-/// Throws std::runtime_error if it cannot.
+/// Writes the text and a newline, to the standard output if `file` is "-". Throws
+/// std::runtime_error if it cannot.
 void WriteFile(const std::string& file, const std::string& text);
 
 }  // namespace stout::bench

@@ -26,16 +26,16 @@ class Target {
   virtual ~Target() = default;
   /// Changes a document; `answer` runs once that is durable, or cannot be.
   virtual void Change(std::size_t document, Answer answer) = 0;
-  /// So far.
+  /// Returns the totals so far.
   [[nodiscard]] virtual Totals Count() const = 0;
-  /// Sends nothing more; what has no answer soon fails with kClosed.
+  /// Sends nothing more. Changes without an answer soon fail with kClosed.
   virtual void Close() = 0;
 };
 
 /// The users of one target.
 struct LoadSpec {
-  std::size_t documents = 10000;  ///< Each as likely. >= 1
-  double rate = 100;              ///< Changes per second. > 0
+  std::size_t documents = 10000;  ///< all equally likely; >= 1
+  double rate = 100;              ///< changes per second; > 0
   std::uint64_t seed = 1;
   std::optional<RateStep> step;
   Duration slice{};  ///< length of the record's slices; zero: no slices
@@ -46,11 +46,11 @@ struct LoadSpec {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-/// When changes count. Load is offered before, meanwhile, and after, until all that counts has been
-/// answered.
+/// The times of a load. Changes are offered from `start` until all that count are answered, or
+/// until `give_up`.
 struct Schedule {
-  SteadyTime start;     ///< end of the load
-  SteadyTime from, to;  ///< Changes due within [from, to) count.
+  SteadyTime start;     ///< start of the load
+  SteadyTime from, to;  ///< changes due within [from, to) count
   SteadyTime give_up;   ///< counted changes without an answer by then stay without one
 };
 

@@ -17,26 +17,26 @@ namespace stout::bench::shard {
 
 struct CompareOptions {
   LineitemOptions data;
-  /// Of MadeValues, instead of line items. These are not searched. Empty: line items.
+  /// A kind of MadeValues, which are not searched. Empty: line items.
   std::string kind;
   std::vector<std::string> peers = PeerNames();
   PeerOptions peer_options;
   load::Distribution distribution;  ///< of keys, and of the searched values
   std::size_t gets = 100'000;       ///< gets in a batch
-  std::size_t depth = 16;           ///< Gets that are made at once, where several are.
+  std::size_t depth = 16;           ///< gets in one call of a peer, in "get x16"
   SearchBounds searches;            ///< limits of a batch
   /// Names of SearchClasses: one that asks for few records, one for hundreds, one for thousands.
   std::vector<std::string> classes = {"mix8", "orderkey", "suppkey", "quantity"};
   std::size_t repeats = 3;
-  double longest_s = 1;  ///< For a run of a batch; who is slower runs a part of it each time.
+  double longest_s = 1;  ///< longest run of a batch; a slower peer runs a part of it
   std::uint64_t seed = 1;
 };
 
 /// The memory and time of a peer.
 struct PeerCost {
   std::string name;
-  Space space;                        ///< Once all is measured: caches have filled.
-  double build_s = 0;                 ///< By the wall's clock.
+  Space space;                        ///< after the measurements, with full caches
+  double build_s = 0;                 ///< elapsed time
   double build_cpu_s = 0;             ///< of all threads of this process, not of a server
   std::int64_t pss_growth_bytes = 0;  ///< of this process, while it was built
 };
@@ -61,7 +61,7 @@ struct Comparison {
   std::vector<Workload> workloads;
 };
 
-/// Told what comes next: a build, a check, a workload.
+/// Called before each step with its name: a build, a check, a workload.
 using OnStep = std::function<void(const std::string&)>;
 
 /// Builds all peers, verifies each against brute force, and measures them side by side. Throws

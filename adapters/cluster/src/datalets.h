@@ -53,7 +53,7 @@ class Datalets {
   /// Poll and are shared.
   [[nodiscard]] std::vector<Replica> Replicas() const;
   [[nodiscard]] Store* StoreOf(const std::string& id) const;
-  /// How long all but the lazy ones have been asked in vain.
+  /// Returns how long all but the lazy ones have been unresponsive, see StoreHealth.
   [[nodiscard]] Clock::duration InVain() const;
 
  private:

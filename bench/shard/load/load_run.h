@@ -15,11 +15,11 @@ namespace stout::bench::shard {
 /// The result of a run.
 struct LoadSummary {
   Tally total;
-  double seconds = 0;         ///< In which load was offered.
-  double answered_per_s = 0;  ///< Within these.
-  Histogram lateness;         ///< From due to handed to a connection: the generator's own, ns.
-  std::string last_error;     ///< That the server answered, if it did.
-  std::string lost;           ///< Why the run ended early, if it did so by itself.
+  double seconds = 0;         ///< time in which load was offered
+  double answered_per_s = 0;  ///< in this time
+  Histogram lateness;         ///< of the generator, from due to handed to a connection, ns
+  std::string last_error;     ///< last error reply of the server; empty: none
+  std::string lost;           ///< why the run ended early by itself; empty: it did not
   bool interrupted = false;
 };
 
@@ -35,7 +35,7 @@ struct LoadSummary {
 
 /// For people, a line or two.
 [[nodiscard]] std::string ToText(const LoadSummary& summary);
-/// README.md says what the members mean.
+/// README.md explains the members.
 [[nodiscard]] std::string ToJson(const LoadSummary& summary);
 
 }  // namespace stout::bench::shard

@@ -15,10 +15,10 @@ namespace stout::bench::shard {
 /// Owner: value type.   Threads: none of its own.
 struct Tally {
   std::uint64_t offered = 0;
-  std::uint64_t unsent = 0;    ///< As too many were under way.
-  std::uint64_t answered = 0;  ///< As it should be; what follows is of them.
-  std::uint64_t failed = 0;    ///< Answered an error, or that there is no such key.
-  Histogram latency;           ///< From due to answered, ns.
+  std::uint64_t unsent = 0;    ///< because too many were under way
+  std::uint64_t answered = 0;  ///< with the right reply
+  std::uint64_t failed = 0;    ///< with an error, or with the reply that the key does not exist
+  Histogram latency;           ///< of the answered ones, from due to answered, ns
 
   void Merge(const Tally& other) {
     offered += other.offered;

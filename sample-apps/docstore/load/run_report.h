@@ -55,7 +55,7 @@ struct RunReport {
   [[nodiscard]] std::optional<ServerCounters> ServerDuring(TimePoint from, TimePoint to) const;
 };
 
-/// The report as JSON: README.md says what each member means.
+/// Returns the report as JSON. README.md explains the members.
 [[nodiscard]] boost::json::object ToJson(const RunReport& report);
 
 /// The report as a table of a line per step and kind of request, with what went wrong below.

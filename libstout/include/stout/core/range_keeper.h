@@ -38,8 +38,9 @@ struct RangeKeeperOptions {
   /// This node writes to a shared range, and does not own it: nothing is merged or committed.
   bool only_writes = false;
   WalkOptions walk;
-  std::string mark_key;      ///< of this range; begins with kInternalKeys
-  std::string identity_key;  ///< likewise; see RangeRecord::Member::Identity
+  // Both are of this range, and begin with kInternalKeys.
+  std::string mark_key;
+  std::string identity_key;  ///< see RangeRecord::Member::Identity
 };
 
 /// Decides the next step of a range's owner: take the range over, drop a member, fill a member,
@@ -308,8 +309,8 @@ class RangeKeeper {
   TimePoint commit_due_{};
   std::vector<std::string> wanted_datalets_;
   std::vector<std::string> followers_;
-  MemberMask wanted_ = 0;  // those of them that the record has
-  MemberMask lazy_ = 0;    // those of the followers, likewise
+  MemberMask wanted_ = 0;  // the wanted datalets that the record has
+  MemberMask lazy_ = 0;    // the followers that the record has
   bool lacks_ = false;     // the record lacks a wanted datalet or a follower
   MemberMask silent_ = 0;
   bool want_strong_ = true;

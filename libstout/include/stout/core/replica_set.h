@@ -16,9 +16,9 @@ namespace stout::internal {
 
 enum class MemberState : std::uint8_t {
   kOut,       ///< gets nothing
-  kSource,    ///< likewise, but reads and sweeps ask it: see RangeRecord's IsAwaited
+  kSource,    ///< gets nothing, but reads and sweeps ask it: see RangeRecord's IsAwaited
   kFilling,   ///< gets every change, and counts for no level
-  kLazy,      ///< likewise, and has all older states; it stays so, and no answer asks it
+  kLazy,      ///< gets every change, has all older states, counts for no level, and stays so
   kEntering,  ///< has all older states; answers wait for it, but the record does not name it yet
   kIn,        ///< the record names it
 };

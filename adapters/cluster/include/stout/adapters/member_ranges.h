@@ -24,9 +24,9 @@
 namespace stout {
 
 /// Agrees with the other nodes on the configuration of a deployment. The first node writes
-/// `wanted`; later ones get what is kept. `given` says which settings of `wanted` were asked for:
-/// it copies them into the kept configuration, which must not change by that. May block: there are
-/// up to `attempts` of about 2 s each.
+/// `wanted`; later ones get the stored configuration. `given` copies the settings that the user
+/// gave into the stored configuration, which must not change by that. May block: there are up to
+/// `attempts` attempts of about 2 s each.
 /// Errors: kTransient if the registry answers none of them; kBadOptions if the deployment has other
 ///   values, or if it has none and `wanted` is invalid; kCorrupt if its configuration cannot be
 ///   read. `diagnostics` has the reason and the remedy.

@@ -10,16 +10,16 @@
 
 namespace stout {
 
-/// Reports how long a store has been asked in vain.
+/// Reports how long a store has been unresponsive.
 ///
-/// A store is asked in vain from the first call after its last answer. An answer is any outcome
-/// that the store itself decided, a refusal included. A time-out, a lost connection, an overload
-/// and kLost are no answers.
+/// A store is unresponsive from the first call after its last answer. An answer is any outcome that
+/// the store itself decided, a refusal included. A time-out, a lost connection, an overload and
+/// kLost are no answers.
 ///
-/// A store that has answered kLost is asked in vain for ever: it must be opened anew.
+/// A store that has answered kLost stays unresponsive: it must be opened anew.
 ///
-/// A call that is given up without an answer leaves its mark until a later one is answered. So a
-/// caller with NeedsProbe() asks the store once more.
+/// After a call without an answer, the store is unresponsive until a later call is answered. If
+/// NeedsProbe() returns true, the caller therefore sends one more call.
 ///
 /// Reads and writes count apart, because a store with a full disk still reads. A fence counts as a
 /// read, because a repeated one may write nothing. A new epoch is durable, so it shows that both
@@ -52,16 +52,16 @@ class StoreHealth {
     if (!reads_.since && !writes_.since) last_error_ = {};
   }
 
-  /// Returns true if reads, or writes, were asked in vain, and none of them is under way that could
-  /// show otherwise.
+  /// Returns true if reads, or writes, had no answer, and none of them is under way that could have
+  /// one.
   [[nodiscard]] bool NeedsProbe() const { return reads_.NeedProbe() || writes_.NeedProbe(); }
 
-  /// How long the store has been asked in vain; zero if it has not.
+  /// Returns how long the store has been unresponsive; zero if it is not.
   [[nodiscard]] Clock::duration InVain(Clock::time_point now) const {
     return now - std::min(reads_.since.value_or(now), writes_.since.value_or(now));
   }
-  /// The outcome of the last call that had no answer. None: no call has ended since the last
-  /// answer.
+  /// Returns the outcome of the last call that had no answer. None: no call has ended since the
+  /// last answer.
   [[nodiscard]] ErrorCode last_error() const { return last_error_; }
 
  private:

@@ -7,9 +7,9 @@
 
 namespace stout {
 
-/// When connecting to a server that is away may be tried again, and what the log is told: a trouble
-/// once, and its end. The pause doubles from 50 ms up to the longest. (The lanes back off by
-/// themselves; this keeps their calls from connecting in turns.)
+/// Decides when to connect again to a server that cannot be reached. Logs an error that differs
+/// from the last one, and the reconnection. The pause doubles from 50 ms up to the longest. The
+/// lanes have pauses of their own; without this one, each of their calls would try to connect.
 ///
 /// Threads: none of its own; callers serialise.
 class Reconnection {
@@ -31,7 +31,7 @@ class Reconnection {
  private:
   const std::string name_;
   const std::chrono::milliseconds longest_pause_;
-  std::size_t failures_ = 0;  // In a row.
+  std::size_t failures_ = 0;  // in a row
   TimePoint retry_at_{};
   std::string last_error_;  // the text that was logged last
 };

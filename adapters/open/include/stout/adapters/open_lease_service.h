@@ -16,8 +16,8 @@ namespace stout {
 ///     if (!leases) return Complain(why.message);
 ///
 /// May block until the service is reached. The executor's context must outlive it.
-/// Errors: kBadUrl, and kTransient for a service that cannot be opened now; `diagnostics` says what
-///   is wrong, and which schemes or options exist.
+/// Errors: kBadUrl, and kTransient for a service that cannot be opened now. `diagnostics` has the
+///   problem, and the schemes or options that exist.
 [[nodiscard]] Result<std::unique_ptr<LeaseService>> OpenLeaseService(
     std::string_view url, const boost::asio::any_io_executor& executor,
     Diagnostics* diagnostics = nullptr);

@@ -25,9 +25,9 @@ struct PostgresLeasesOptions {
   /// Prefix of the four tables, with a schema or without; "_number", "_members", "_ranges" and
   /// "_records" follow it. Each deployment has its own.
   std::string table = "stout_lease";
-  /// Create the tables if they are missing and the user may; otherwise Open() says how.
+  /// Create missing tables. If false, or if the role may not, Open() fails with the SQL to run.
   bool create = true;
-  /// Between looks at the table: how late a watch is at most. > 0
+  /// Pause between reads of the table, by which a watch may be late. > 0
   Duration poll = std::chrono::milliseconds(250);
   /// After this time without an answer the connection is closed; the unanswered call may still
   /// happen. > 0

@@ -55,7 +55,7 @@ struct PostgresOptions {
   /// version int8, deleted timestamptz. Epochs are given out by a table of the same name with
   /// "_epoch" behind it; "_fence" has the fences.
   std::string table = "stout";
-  /// Create the tables if they are missing and the user may; otherwise Open() says how.
+  /// Create missing tables. If false, or if the role may not, Open() fails with the SQL to run.
   bool create = true;
   /// A schema of the user's own. The tables for epochs and fences are needed all the same.
   std::optional<PostgresTemplates> templates{};
