@@ -320,6 +320,43 @@ TEST_CASE("a fence opens a database again that could not be opened before", "[ro
   CHECK(ReadOne(*store, "large").errc == Errc::kOk);
 }
 
+// For example, its volume was unmounted after an I/O error.
+TEST_CASE("a database that disappeared is not created anew when it is opened again", "[rocksdb]") {
+  const TempDirectory directory;
+  const std::string path = directory.path() + "/db";
+  const std::string other = directory.path() + "/other";
+  const std::string away = directory.path() + "/away";
+  const std::string fate = GENERATE("moved", "replaced", "without CURRENT");
+  CAPTURE(fate);
+  const std::string lost = fate == "without CURRENT" ? path + "/CURRENT" : path;
+  const bool replaced = fate == "replaced";
+  OpenOrThrow({.path = other}).reset();
+  const auto store = OpenOrThrow({.path = path});
+  const Epoch epoch = NewEpochNow(*store);
+  REQUIRE(WriteNow(*store, Batch(epoch, {Put("before", "v", 1)})) == WriteResult{});
+  REQUIRE_FALSE(store->Compact());  // RocksDB then recovers without a file
+  const WriteBatch large = Batch(epoch, {Put("large", std::string(std::size_t{1} << 20, 'x'), 2)});
+  const LogCapture log;
+  {
+    const FileSizeLimit limit(std::size_t{256} << 10);
+    REQUIRE(WriteNow(*store, large).batch == Errc::kUnknown);
+  }
+  std::filesystem::rename(lost, away);
+  if (replaced) std::filesystem::rename(other, path);
+  for (int i = 0; i < 2; ++i) {
+    CHECK(WriteNow(*store, large).batch == Errc::kTransient);
+    CHECK(NewEpochNow(*store) == 0);
+    CHECK(ReadNow(*store, {"before"}).errc == Errc::kTransient);
+  }
+  CHECK(log.Count(replaced ? "another database" : "has disappeared") == 1);
+  if (replaced) std::filesystem::rename(path, other);
+  REQUIRE_FALSE(std::filesystem::exists(lost));
+  std::filesystem::rename(away, lost);
+  CHECK(WriteNow(*store, large) == WriteResult{});
+  CHECK(ReadOne(*store, "before") == Found("v", {epoch, 1}));
+  CHECK(NewEpochNow(*store) == epoch + 1);
+}
+
 TEST_CASE("a damaged block is logged once, with a remedy", "[rocksdb]") {
   const TempDirectory directory;
   const auto store = OpenOrThrow({.path = directory.path()});

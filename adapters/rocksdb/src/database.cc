@@ -25,10 +25,10 @@ namespace {
 using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::Status;
 
-rocksdb::DBOptions MakeDbOptions(const std::string& path, bool direct_reads) {
+rocksdb::DBOptions MakeDbOptions(const std::string& path, bool direct_reads, bool create) {
   rocksdb::DBOptions options;
-  options.create_if_missing = true;
-  options.create_missing_column_families = true;
+  options.create_if_missing = create;
+  options.create_missing_column_families = create;
   // The meta family is hardly ever written: flushed alone it would hold back the log for long.
   options.atomic_flush = true;
   // Deleting old files is left to the background, not to the thread that answers a read.
@@ -110,14 +110,24 @@ ErrorCode FailToOpen(const std::string& path, const Status& status, Diagnostics*
 }  // namespace
 
 Result<std::unique_ptr<Database>> Database::Open(const RocksDbOptions& options,
-                                                 Diagnostics* diagnostics) {
+                                                 Diagnostics* diagnostics,
+                                                 const std::string& identity) {
+  const bool create = identity.empty();
   std::error_code ec;
-  std::filesystem::create_directories(options.path, ec);
+  if (create) std::filesystem::create_directories(options.path, ec);
   if (ec) {
     return Fail(
         Errc::kBadUrl,
         fmt::format("rocksdb:{}: cannot create the directory: {}", options.path, ec.message()),
         diagnostics);
+  }
+  // RocksDB would create the directory all the same.
+  if (!create && !std::filesystem::exists(options.path + "/CURRENT", ec)) {
+    return Fail(Errc::kTransient,
+                fmt::format("rocksdb:{}: the database has disappeared; mount its volume, or put it "
+                            "back",
+                            options.path),
+                diagnostics);
   }
   if (IsForeign(options.path)) {
     return Fail(Errc::kBadUrl,
@@ -126,14 +136,21 @@ Result<std::unique_ptr<Database>> Database::Open(const RocksDbOptions& options,
                 diagnostics);
   }
   std::unique_ptr<Database> database(new Database(options.tombstone_ttl));
-  if (const Status status = database->OpenFamilies(options); !status.ok()) {
+  if (const Status status = database->OpenFamilies(options, create); !status.ok()) {
     return FailToOpen(options.path, status, diagnostics);
+  }
+  if (!create && database->identity() != identity) {
+    return Fail(Errc::kBadUrl,
+                fmt::format("rocksdb:{}: another database has taken its place; put the former one "
+                            "back, or restart the program to use this one",
+                            options.path),
+                diagnostics);
   }
   if (const ErrorCode error = database->ReadMeta(options.path, diagnostics)) return error;
   return database;
 }
 
-Status Database::OpenFamilies(const RocksDbOptions& options) {
+Status Database::OpenFamilies(const RocksDbOptions& options, bool create) {
   // After a full disk, RocksDB resumes once there is space for the largest memtable.
   rocksdb::ColumnFamilyOptions meta;
   meta.write_buffer_size = std::min<std::size_t>(options.memtable_bytes, std::size_t{1} << 20);
@@ -147,7 +164,7 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
       {kMetaFamily, meta}};
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
-  rocksdb::DBOptions db_options = MakeDbOptions(options.path, options.direct_reads);
+  rocksdb::DBOptions db_options = MakeDbOptions(options.path, options.direct_reads, create);
   if (options.sync_delay > Duration::zero()) {
     slow_env_ =
         rocksdb::NewCompositeEnv(MakeSlowLog(rocksdb::FileSystem::Default(), options.sync_delay));
@@ -158,7 +175,7 @@ Status Database::OpenFamilies(const RocksDbOptions& options) {
   db_.reset(db);
   records_ = handles[0];
   meta_ = handles[1];
-  return status;
+  return db_->GetDbIdentity(identity_);
 }
 
 ErrorCode Database::ReadMeta(const std::string& path, Diagnostics* diagnostics) {

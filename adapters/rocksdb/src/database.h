@@ -25,8 +25,11 @@ inline constexpr char kFencePrefix[] = "fence/";     // And a scope: its epoch, 
 // applications all keys, and needs no prefix on each.
 class Database {
  public:
+  // Creates the database if it is missing. If `identity` is not empty, it creates nothing: the
+  // database must exist and have this identity().
   [[nodiscard]] static Result<std::unique_ptr<Database>> Open(const RocksDbOptions& options,
-                                                              Diagnostics* diagnostics);
+                                                              Diagnostics* diagnostics,
+                                                              const std::string& identity = {});
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
@@ -41,13 +44,15 @@ class Database {
       was_full_ = true;
     return was_full_;
   }
+  // RocksDB's random name of the database.
+  [[nodiscard]] const std::string& identity() const { return identity_; }
   // As it was when the database was opened.
   [[nodiscard]] Epoch max_epoch_at_open() const { return max_epoch_at_open_; }
 
  private:
   explicit Database(Duration tombstone_ttl) : tombstone_filter_(tombstone_ttl) {}
 
-  rocksdb::Status OpenFamilies(const RocksDbOptions& options);
+  rocksdb::Status OpenFamilies(const RocksDbOptions& options, bool create);
   ErrorCode ReadMeta(const std::string& path, Diagnostics* diagnostics);
 
   const TombstoneFilter tombstone_filter_;  // Outlives db_.
@@ -57,6 +62,7 @@ class Database {
   std::unique_ptr<rocksdb::DB> db_;
   rocksdb::ColumnFamilyHandle* records_ = nullptr;  // Both owned; freed before db_.
   rocksdb::ColumnFamilyHandle* meta_ = nullptr;
+  std::string identity_;
   Epoch max_epoch_at_open_ = 0;
 };
 

@@ -43,6 +43,7 @@ rocksdb::WriteOptions DurableWrite() {
 
 RocksDbStore::Engine::Engine(const RocksDbOptions& options, std::unique_ptr<Database> database)
     : options_(options),
+      identity_(database->identity()),
       log_(options.path),
       block_admission_(options.cache_bytes, options.block_bytes),
       database_(std::move(database)),
@@ -114,6 +115,8 @@ bool RocksDbStore::Engine::Recover() {
   return Reopen();
 }
 
+// Creates nothing. If the disk failed and its volume is gone, a new database would lack all data,
+// epochs and fences.
 bool RocksDbStore::Engine::Reopen() {
   struct Reset {
     ~Reset() { flag = false; }
@@ -124,7 +127,7 @@ bool RocksDbStore::Engine::Reopen() {
   const std::lock_guard lock(database_mutex_);
   database_.reset();
   Diagnostics why;
-  auto database = Database::Open(options_, &why);
+  auto database = Database::Open(options_, &why, identity_);
   if (!database) {
     log_.OpenFailed(database.error(), why.message);
     return false;

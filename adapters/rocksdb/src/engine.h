@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -140,6 +141,7 @@ class RocksDbStore::Engine {
   [[nodiscard]] bool Reopen();
 
   const RocksDbOptions options_;
+  const std::string identity_;  // of the database
   rocksdb_store::StatusLog log_;
   rocksdb::WriteOptions write_options_;
   std::atomic<std::size_t> calls_{0};  // Waiting or running.
