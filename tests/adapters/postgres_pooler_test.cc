@@ -61,6 +61,17 @@ TEST_CASE_METHOD(PostgresTest, "postgres: a pooler that knew its server as a sta
   CHECK(ReadOne(*Open("", pooler.port()), "k") == Found("2", {1, 2}));
 }
 
+// The pooler keeps the connections of its clients when another server takes over.
+TEST_CASE_METHOD(PostgresTest,
+                 "postgres: a server behind a pooler is told the epoch of each write") {
+  const Pgbouncer pooler(server().port());
+  const auto store = Open("", pooler.port());
+  REQUIRE(WriteNow(*store, Batch(5, {Put("k", "1", 1)})) == WriteResult{});
+  server().Execute("UPDATE stout_epoch SET epoch = 0");  // as an older server has it
+  CHECK(WriteNow(*store, Batch(5, {Put("k", "2", 2)})) == WriteResult{});
+  CHECK(NewEpochNow(*Open()) > 5);
+}
+
 TEST_CASE_METHOD(PostgresTest, "postgres: without prepared statements where there is no pooler") {
   const auto store = Open("prepare=false");
   CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), Delete("l", 2)})) == WriteResult{});

@@ -92,6 +92,22 @@ TEST_CASE_METHOD(StoreOpener, "postgres: a store recovers once its server is a p
   CHECK_FALSE(FenceNow(*store, "s", 1));
 }
 
+// A later owner must not get this epoch again.
+TEST_CASE_METHOD(StoreOpener, "postgres: a promoted standby is told the epoch of the next write",
+                 "[not_tsan]") {
+  PostgresServer primary;
+  const PostgresServer standby(StandbyOf{primary});
+  const std::string second = "127.0.0.1:" + std::to_string(standby.port());
+  const auto store = OpenUrl(UrlOf("127.0.0.1:" + std::to_string(primary.port()) + "," + second));
+  standby.Detach(primary);
+  const Epoch epoch = NewEpochNow(*store);
+  REQUIRE(WriteNow(*store, Batch(epoch, {Put("k", "v", 1)})) == WriteResult{});
+  primary.Kill();
+  standby.Promote();
+  CHECK(WriteAtLast(*store, Batch(epoch, {Put("k", "v", 2)})) == WriteResult{});
+  CHECK(NewEpochNow(*OpenUrl(UrlOf(second))) > epoch);
+}
+
 TEST_CASE_METHOD(PostgresTest, "postgres: a URL cannot ask for a standby") {
   for (const char* target : {"standby", "prefer-standby", "read-only"}) {
     CHECK(RemoteStoreFixture::WhyNot(Url(std::string("target_session_attrs=") + target))

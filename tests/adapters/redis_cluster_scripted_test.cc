@@ -1,6 +1,7 @@
 // The store on Redis Cluster against two scripted masters: answers of a wrong shape, and which
 // slots a repeated fence asks.
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <utility>
@@ -126,6 +127,32 @@ TEST_CASE_METHOD(ScriptedClusterTest,
   CHECK(NewEpochNow(*store) == 7);
   // One is the map's: it is asked for by a connection of its own.
   CHECK(Eventually([&] { return connections() == before + 2; }));
+}
+
+// The node may have lost the epoch, and a later owner must not get it again.
+TEST_CASE_METHOD(
+    ScriptedClusterTest,
+    "redis cluster: an epoch is noted again after a connection to its node has ended") {
+  const redis::Slot slot = redis::SlotOf("stout:epoch");
+  const std::size_t node = slot < 8192 ? 0 : 1;
+  ranges_ = {{8191, 0}, {16383, 1}};
+  Follow({});
+  const auto notes = [&] {
+    const auto commands = nodes_[node].commands();
+    return std::count_if(commands.begin(), commands.end(), [](const auto& command) {
+      return command[0] == "EVALSHA" && command[3] == "stout:epoch";
+    });
+  };
+  const auto store = Open();
+  const std::string key = '{' + redis::SlotTags()[slot < 8192 ? 16383 : 0] + '}';  // the other's
+  const WriteBatch batch = Batch(1, {Put(key, "v", 1)});
+  for (int i = 0; i < 3; ++i) REQUIRE(WriteNow(*store, batch) == WriteResult{});
+  const auto before = notes();
+  CHECK(WriteNow(*store, batch) == WriteResult{});
+  CHECK(notes() == before);
+  nodes_[node].Cut();
+  CHECK(WriteNow(*store, batch) == WriteResult{});
+  CHECK(notes() == before + 1);
 }
 
 // They may be the answers to other commands.

@@ -98,6 +98,17 @@ TEST_CASE_METHOD(RedisLossTest, "redis: without detect_loss a server that lost a
   CHECK_FALSE(ReadOne(*store, "k").found);
 }
 
+// A later owner must not get this epoch again.
+TEST_CASE_METHOD(RedisLossTest,
+                 "redis: a server that lost all is told the epoch of the next write") {
+  const auto store = Open();
+  const Epoch epoch = NewEpochNow(*store);
+  REQUIRE(WriteNow(*store, Batch(epoch, {Put("k", "v", 1)})) == WriteResult{});
+  Restart();
+  CHECK(WriteAtLast(*store, Batch(epoch, {Put("k", "v", 2)})) == WriteResult{});
+  CHECK(NewEpochNow(*Open()) > epoch);
+}
+
 TEST_CASE_METHOD(RedisLossTest, "redis: the incarnation of a server that is not durable") {
   const std::string first = Open("detect_loss=true")->traits().incarnation;
   CHECK_FALSE(first.empty());

@@ -66,6 +66,7 @@ std::ptrdiff_t CountHosts(PGconn* connection) {
 }  // namespace
 
 asio::awaitable<std::string> Connection::Connect() {
+  noted_epoch_ = 0;
   std::string error = co_await ConnectTo(Target::kByLogin);
   if (FoundNoPrimary(error)) error = co_await ConnectTo(Target::kByQuestion);
   co_return error;

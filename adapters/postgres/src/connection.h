@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -76,6 +77,12 @@ class Connection {
   // at any time. The question comes first, because a standby may be promoted during the queries.
   [[nodiscard]] boost::asio::awaitable<Outcome> RunOnPrimary(std::vector<Query> queries);
 
+  // The largest epoch that the server is known to remember. It is 0 after Connect(), because the
+  // server may have lost data, or be another one. If PostgresOptions::prepare is false, it is
+  // always 0, because a pooler may exchange the server at any time.
+  [[nodiscard]] Epoch noted_epoch() const { return options_.prepare ? noted_epoch_ : 0; }
+  void Noted(Epoch epoch) { noted_epoch_ = std::max(noted_epoch_, epoch); }
+
   // Ends the connection; Connect() makes a new one. Requires that no query is running.
   void Drop();
 
@@ -117,6 +124,7 @@ class Connection {
   const std::shared_ptr<SharedState> shared_;
   ServerProcess process_;     // pid 0: unknown, for example behind a pooler
   std::string unreplicated_;  // the server's warning since the last outcome
+  Epoch noted_epoch_ = 0;
   bool closed_ = false;
 };
 

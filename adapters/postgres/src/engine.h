@@ -34,8 +34,6 @@ class PostgresStore::Engine : public std::enable_shared_from_this<Engine> {
   [[nodiscard]] const postgres::Schema& schema() const { return settings_->schema; }
   [[nodiscard]] Duration timeout() const { return settings_->options.timeout; }
 
-  // On the strand: the largest epoch that the server is known to remember.
-  Epoch noted_epoch = 0;
   // On the strand.
   postgres::RowFaults faults;
   // On the strand: the fences that this store has raised, by scope.

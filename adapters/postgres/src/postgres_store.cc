@@ -97,12 +97,12 @@ void PostgresStore::Write(const WriteBatch& batch, WriteHandler handler) {
   Start<WriteResult>(*engine_, Engine::Kind::kWrite, call, {Errc::kTransient, {}},
                      [encoded = std::move(encoded)](
                          Engine& engine, Connection& with) -> asio::awaitable<WriteResult> {
-                       const bool note_epoch = encoded->epoch > engine.noted_epoch;
+                       const bool note_epoch = encoded->epoch > with.noted_epoch();
                        WriteResult result = co_await postgres::Write(
                            with, engine.schema(), *encoded, note_epoch, engine.faults);
                        // If no item was written, the epoch may have been rolled back with them.
                        if (result.batch == Errc::kOk && result.items.size() < encoded->size()) {
-                         engine.noted_epoch = std::max(engine.noted_epoch, encoded->epoch);
+                         with.Noted(encoded->epoch);
                        }
                        co_return result;
                      });
@@ -137,10 +137,7 @@ void PostgresStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
                 const bool again = raised != engine.fences.end() && raised->second == epoch;
                 const Errc errc = co_await postgres::Fence(with, engine.schema(), scope, epoch,
                                                            again, engine.timeout());
-                if (errc == Errc::kOk) {
-                  engine.noted_epoch = std::max(engine.noted_epoch, epoch);
-                  engine.fences[scope] = epoch;
-                }
+                if (errc == Errc::kOk) engine.fences[scope] = epoch;
                 co_return errc;
               });
 }

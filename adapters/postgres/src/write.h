@@ -12,7 +12,7 @@
 namespace stout::postgres {
 
 // Writes a batch: one round trip, if no row is refused or locked, and none has a newer stamp
-// already. `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
+// already. `note_epoch`: the server is to remember the epoch with the batch.
 [[nodiscard]] boost::asio::awaitable<WriteResult> Write(Connection& connection,
                                                         const Schema& schema,
                                                         const EncodedBatch& batch, bool note_epoch,

@@ -51,6 +51,7 @@ Connection::Connection(const std::shared_ptr<const RedisOptions>& options, const
       watch_(std::move(watch)) {}
 
 asio::awaitable<std::string> Connection::Connect() {
+  noted_epoch_ = 0;
   Outcome outcome = co_await Open();
   if (watch_ == nullptr || outcome.errc != Errc::kOk) co_return std::move(outcome.message);
   Observe(std::span(outcome.replies).last(kFacts));

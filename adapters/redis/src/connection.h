@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
@@ -12,6 +13,7 @@
 #include "protocol.h"
 #include "resp/client/connection.h"
 #include "stout/adapters/redis_options.h"
+#include "stout/core/types.h"
 
 namespace stout::redis {
 
@@ -45,6 +47,11 @@ class Connection : public resp::Connection {
   // all of them must bear to be repeated.
   [[nodiscard]] boost::asio::awaitable<Outcome> RunScripts(const Commands& commands);
 
+  // The largest epoch that the server is known to remember. It is 0 after Connect(), because the
+  // server may have lost data, or be another one.
+  [[nodiscard]] Epoch noted_epoch() const { return noted_epoch_; }
+  void Noted(Epoch epoch) { noted_epoch_ = std::max(noted_epoch_, epoch); }
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -54,6 +61,7 @@ class Connection : public resp::Connection {
   const RedisAddress address_;
   const std::shared_ptr<LossWatch> watch_;
   Clock::time_point observed_{};
+  Epoch noted_epoch_ = 0;
 };
 
 }  // namespace stout::redis

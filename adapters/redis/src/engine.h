@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <memory>
 
@@ -36,15 +34,11 @@ class RedisStore::Engine {
               },
               {options->max_queue, {Errc::kTransient, {}}, {Errc::kTransient, {}}}) {}
 
-  // On the strand.
-  void NoteEpoch(Epoch epoch) { noted_epoch = std::max(noted_epoch.load(), epoch); }
-
   const redis::Layout layout;
   const redis::Replication replication;
   redis::Server server;
   Writes writes;
   Reads reads;
-  std::atomic<Epoch> noted_epoch{0};  // The largest that the server is known to remember.
 };
 
 }  // namespace stout

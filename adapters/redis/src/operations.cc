@@ -38,13 +38,12 @@ bool Replication::Reached(const Reply& last) const {
          last.elements[1].integer >= wanted;
 }
 
-EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout, bool note_epoch)
+EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout)
     : alone(batch.alone),
       items(batch.items.size()),
       fenced(!batch.scope.empty()),
-      notes_epoch(note_epoch) {
+      epoch(batch.epoch) {
   std::iota(items.begin(), items.end(), 0U);
-  if (note_epoch) layout.AppendNoteEpoch(batch.epoch, &commands);
   const std::string fence = batch.scope.empty() ? std::string() : layout.FenceKey(batch.scope);
   layout.AppendWrite(batch, items, fence, &commands);
   bytes = commands.bytes().size();
@@ -58,40 +57,37 @@ EncodedRead::EncodedRead(const ReadBatch& batch, const Layout& layout)
   layout.AppendRead(places, &commands);
 }
 
-namespace {
-
-// Returns the result of a batch if the replies have the right shape.
-std::optional<WriteResult> Decode(const Layout& layout, const EncodedWrite& write,
-                                  std::span<const Reply> replies) {
-  bool noted = true;
-  if (write.notes_epoch) {
-    noted = Layout::DecodeNoteEpoch(replies.front());
-    if (!noted && !replies.front().error()) return std::nullopt;
-    replies = replies.subspan(1);
-  }
-  std::optional<WriteResult> result = layout.DecodeWrite(replies, write.items, write.fenced);
-  if (result && result->batch == Errc::kOk && !noted) result->batch = Errc::kUnknown;
-  return result;
-}
-
-}  // namespace
-
 asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const Layout& layout,
                                                 const Replication& replication,
                                                 std::span<const EncodedWrite* const> writes) {
+  Epoch epoch = 0;
+  for (const EncodedWrite* write : writes) epoch = std::max(epoch, write->epoch);
+  const bool notes = epoch > connection.noted_epoch();
   Commands commands;
+  if (notes) layout.AppendNoteEpoch(epoch, &commands);
   for (const EncodedWrite* write : writes) commands.Append(write->commands);
   replication.Append(&commands);
   const Outcome outcome = co_await connection.RunScripts(commands);
   const std::vector<WriteResult> unknown(writes.size(), {Errc::kUnknown, {}});
   if (outcome.errc != Errc::kOk) co_return unknown;
-  const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
+  bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
   std::span<const Reply> replies = outcome.replies;
+  if (notes) {
+    const bool noted = Layout::DecodeNoteEpoch(replies.front());
+    if (!noted && !replies.front().error()) {
+      connection.Distrust();
+      co_return unknown;
+    }
+    safe = safe && noted;
+    if (safe) connection.Noted(epoch);
+    replies = replies.subspan(1);
+  }
   std::vector<WriteResult> results;
   results.reserve(writes.size());
   for (const EncodedWrite* write : writes) {
     const std::size_t count = write->commands.count();
-    std::optional<WriteResult> result = Decode(layout, *write, replies.first(count));
+    std::optional<WriteResult> result =
+        layout.DecodeWrite(replies.first(count), write->items, write->fenced);
     if (!result) {
       connection.Distrust();
       co_return unknown;
@@ -184,6 +180,7 @@ asio::awaitable<Result<Epoch>> NewEpoch(Connection& connection, const Layout& la
   if (!epoch) connection.Distrust();
   const bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
   if (!epoch || !safe) co_return Errc::kTransient;
+  connection.Noted(*epoch);
   co_return *epoch;
 }
 

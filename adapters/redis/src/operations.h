@@ -28,15 +28,14 @@ struct Replication {
 
 // A batch as it is sent to one server, whole. It does not need the batch any more.
 struct EncodedWrite {
-  // `note_epoch`: the epoch is new to this store and is to be remembered with the batch.
-  EncodedWrite(const WriteBatch& batch, const Layout& layout, bool note_epoch);
+  EncodedWrite(const WriteBatch& batch, const Layout& layout);
 
   Commands commands;
   std::size_t bytes;
   bool alone;  // as in the batch
   std::vector<std::uint32_t> items;
   bool fenced;  // The batch has a fence.
-  bool notes_epoch;
+  Epoch epoch;
 };
 
 // A read as it is sent to one server.
@@ -51,7 +50,8 @@ struct EncodedRead {
 
 // Each is one round trip, or two for reads where the first left open who is master.
 
-// Writes each batch by itself, and waits once for the replication of all. Returns a result for each
+// Writes each batch by itself, and waits once for the replication of all. Before them it notes the
+// largest of their epochs, if this connection has not noted it yet. Returns a result for each
 // batch. After an answer of another shape than the commands', all are kUnknown.
 [[nodiscard]] boost::asio::awaitable<std::vector<WriteResult>> Write(
     Connection& connection, const Layout& layout, const Replication& replication,

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/un.h>
 
-#include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/strand.hpp>
 #include <utility>
@@ -126,14 +125,9 @@ void RedisStore::Write(const WriteBatch& batch, WriteHandler handler) {
   if (batch.epoch > redis::Layout::kLargestEpoch) return handler({Errc::kRefused, {}});
   auto call = pending_.Add<WriteResult>(std::move(handler), {Errc::kUnknown, {}});
   if (call->AnswerIfLost()) return;
-  engine_->writes.Submit({batch, engine_->layout, batch.epoch > engine_->noted_epoch},
-                         [call = std::move(call), epoch = batch.epoch,
-                          weak = std::weak_ptr(engine_)](WriteResult result) {
-                           const auto engine = weak.lock();
-                           if (engine != nullptr && result.batch == Errc::kOk)
-                             engine->NoteEpoch(epoch);
-                           call->Answer(std::move(result));
-                         });
+  engine_->writes.Submit({batch, engine_->layout}, [call = std::move(call)](WriteResult result) {
+    call->Answer(std::move(result));
+  });
 }
 
 void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
@@ -148,11 +142,8 @@ void RedisStore::Read(const ReadBatch& batch, ReadHandler handler) {
 void RedisStore::NewEpoch(EpochHandler handler) {
   auto call = pending_.AddResult<Epoch>(std::move(handler), Errc::kTransient);
   Start<Result<Epoch>>(engine_, Server::Kind::kWrite, call, Errc::kTransient,
-                       [](Engine& engine, Connection& with) -> asio::awaitable<Result<Epoch>> {
-                         Result<Epoch> epoch =
-                             co_await redis::NewEpoch(with, engine.layout, engine.replication);
-                         if (epoch) engine.NoteEpoch(*epoch);
-                         co_return epoch;
+                       [](Engine& engine, Connection& with) {
+                         return redis::NewEpoch(with, engine.layout, engine.replication);
                        });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
+#include <cstdint>
 #include <memory>
 
 #include "connection.h"
@@ -10,7 +11,7 @@ namespace stout::redis {
 
 // The connections to one server, some to write and some to read.
 //
-// Threads: all members from any; jobs run on the strand.
+// Threads: Generation() on the strand; all other members from any. Jobs run on the strand.
 class Server {
  public:
   using Pool = ConnectionPool<Connection>;
@@ -25,6 +26,10 @@ class Server {
   [[nodiscard]] bool Submit(Kind kind, Job job);
   [[nodiscard]] const std::shared_ptr<Pool>& pool(Kind kind) const {
     return kind == Kind::kWrite ? writers_ : readers_;
+  }
+  // Returns another number after any connection was made or was found broken. On the strand.
+  [[nodiscard]] std::uint64_t Generation() {
+    return writers_->Generation() + readers_->Generation();
   }
   // Ends all connections. Jobs that wait are dropped.
   void Close();

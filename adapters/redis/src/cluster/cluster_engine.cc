@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -82,8 +81,19 @@ Request RedisClusterStore::Engine::EpochRequest() const {
   return {.slot = redis::SlotOf(layout.EpochKey())};
 }
 
+RedisClusterStore::Engine::NotedEpoch RedisClusterStore::Engine::AtPresent(Epoch epoch) const {
+  const RedisAddress* const owner = topology->OwnerOf(redis::SlotOf(layout.EpochKey()));
+  const std::uint64_t generation = owner == nullptr ? 0 : topology->At(*owner).Generation();
+  return {epoch, topology->owners_version(), generation};
+}
+
+void RedisClusterStore::Engine::Noted(const NotedEpoch& noted) {
+  if (!noted_.IsAt(noted) || noted.epoch > noted_.epoch) noted_ = noted;
+}
+
 asio::awaitable<bool> RedisClusterStore::Engine::NoteEpoch(Epoch epoch) {
-  if (epoch <= noted_epoch_) co_return true;
+  const NotedEpoch wanted = AtPresent(epoch);
+  if (noted_.IsAt(wanted) && epoch <= noted_.epoch) co_return true;
   Request request = EpochRequest();
   layout.AppendNoteEpoch(epoch, &request.command);
   const auto is_noted = [](const Request& done) {
@@ -91,11 +101,12 @@ asio::awaitable<bool> RedisClusterStore::Engine::NoteEpoch(Epoch epoch) {
   };
   co_await Run({&request, 1}, is_noted);
   if (request.errc != Errc::kOk || !is_noted(request)) co_return false;
-  noted_epoch_ = std::max(noted_epoch_, epoch);
+  Noted(wanted);
   co_return true;
 }
 
 asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
+  NotedEpoch noted = AtPresent(0);
   Request request = EpochRequest();
   layout.AppendNewEpoch(&request.command);
   co_await Run({&request, 1}, [](const Request& done) {
@@ -104,7 +115,8 @@ asio::awaitable<Result<Epoch>> RedisClusterStore::Engine::NewEpoch() {
   const std::optional<Epoch> epoch = redis::Layout::DecodeNewEpoch(request.reply);
   // One that is lost on the way is given to nobody.
   if (request.errc != Errc::kOk || !epoch) co_return Errc::kTransient;
-  noted_epoch_ = std::max(noted_epoch_, *epoch);
+  noted.epoch = *epoch;
+  Noted(noted);
   co_return *epoch;
 }
 

@@ -68,6 +68,23 @@ class RedisClusterStore::Engine {
                                                        const Scope& scope, Epoch epoch);
   // Finds keys at the node that serves the first slot that is not done.
   [[nodiscard]] boost::asio::awaitable<Errc> FindKeys(std::size_t count, redis::ScanPlace* place);
+  // The largest epoch that the cluster is known to remember, and at which connections. The owner of
+  // the epoch's slot may lose it, or be replaced by a replica that lags. Connections then end, or
+  // the slot gets another owner.
+  struct NotedEpoch {
+    Epoch epoch = 0;
+    std::uint64_t owners_version = 0;
+    std::uint64_t generation = 0;
+
+    [[nodiscard]] bool IsAt(const NotedEpoch& other) const {
+      return owners_version == other.owners_version && generation == other.generation;
+    }
+  };
+
+  // `epoch` at the present connections.
+  [[nodiscard]] NotedEpoch AtPresent(Epoch epoch) const;
+  // `noted`: from before the epoch was sent. Connections that were made since do not count.
+  void Noted(const NotedEpoch& noted);
   // Makes the request for the epoch's own slot.
   [[nodiscard]] redis::Request EpochRequest() const;
   // False: the cluster could not be made to remember it.
@@ -78,7 +95,7 @@ class RedisClusterStore::Engine {
   const redis::Replication replication_;
 
   // On the strand.
-  Epoch noted_epoch_ = 0;                // The largest that the cluster is known to remember.
+  NotedEpoch noted_;
   std::optional<FullFence> full_fence_;  // The last one, unless a slot may have lost it.
   std::map<Scope, HashSlots> limits_;    // Scopes that are not listed have all slots.
 };

@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -88,6 +89,13 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   /// Returns true if one more job could begin now. On the strand.
   [[nodiscard]] bool HasIdle() const { return at_work_.size() < options_.connections; }
 
+  /// Returns another number after a connection was made, or one was found broken while it was idle:
+  /// the server may be another one, or may have been restarted. On the strand.
+  [[nodiscard]] std::uint64_t Generation() {
+    generation_ += std::erase_if(idle_, IsBroken);
+    return generation_;
+  }
+
   /// Ends all connections. Jobs that wait are dropped.
   void Close() {
     boost::asio::post(strand_, [self = this->shared_from_this()] {
@@ -112,6 +120,8 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
       return "an exception of an unknown type";
     }
   }
+
+  static bool IsBroken(const ConnectionPtr& idle) { return !idle->Usable(); }
 
   void Admit(Job job) {
     if (closed_) return;
@@ -149,7 +159,7 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
     bool usable = connection.Usable();
     if (!usable) {
       // The server may have ended all. No call may come to the idle ones again.
-      std::erase_if(idle_, [](const ConnectionPtr& idle) { return !idle->Usable(); });
+      std::erase_if(idle_, IsBroken);
       usable = co_await Connect(connection);
     }
     if (!usable && running_ > 0) co_return false;
@@ -182,6 +192,7 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
     if (closed_) co_return false;
     const bool connected = error.empty();
     if (connected) {
+      ++generation_;
       reconnection_->Succeeded();
     } else {
       reconnection_->Failed(Clock::now(), std::move(error));
@@ -201,6 +212,7 @@ class ConnectionPool : public std::enable_shared_from_this<ConnectionPool<Connec
   std::vector<ConnectionPtr> idle_;
   std::vector<Connection*> at_work_;
   std::size_t running_ = 0;  // Jobs.
+  std::uint64_t generation_ = 0;
   bool closed_ = false;
 };
 
