@@ -66,6 +66,13 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: an owner of other slots is shut ou
     for (const ScannedKey& each : page.keys) keys.insert(each.key);
   }
   CHECK(keys == std::set<std::string>{key});
+
+  const auto whole = Open();  // an owner without a limit
+  CHECK_FALSE(FenceNow(*whole, "t", 7));
+  CHECK(WriteNow(*whole, Scoped("t", Batch(7, {Put(key, "w", 3)}))) == WriteResult{});
+  CHECK_FALSE(FenceNow(*newer, "t", 8));  // in the slots of the last limited owner
+  CHECK(WriteNow(*whole, Scoped("t", Batch(7, {Put(key, "late", 4)}))) ==
+        WriteResult{Errc::kFenced, {}});
 }
 
 TEST_CASE_METHOD(ClusterTest, "redis cluster: a fence is full again after its slot has moved") {

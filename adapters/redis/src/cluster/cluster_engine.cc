@@ -24,6 +24,12 @@ std::vector<redis::Slot> SlotsIn(HashSlots slots) {
   return all;
 }
 
+std::string TextOfSlots(HashSlots slots) { return fmt::format("{}-{}", slots.first, slots.last); }
+
+std::string SlotsNoteKey(const redis::Layout& layout, const Scope& scope) {
+  return redis::FenceKeyIn(0, layout, scope + ":slots");
+}
+
 }  // namespace
 
 RedisClusterStore::Engine::Engine(const Options& options, const redis::Replication& replication,
@@ -147,33 +153,48 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
     full_fence_.reset();
     if (repeated.errc != Errc::kOk) co_return repeated.errc;
   }
-  const Fenced fenced = co_await FenceIn(SlotsIn({}), scope, epoch);
+  const Fenced fenced = co_await FenceAll(scope, epoch);
   full_fence_ = fenced.errc == Errc::kOk ? std::optional(wanted) : std::nullopt;
   co_return fenced.errc;
 }
 
 // The scope may have had other slots, if its owners were set up anew, and a former owner may still
 // write there. So the cluster keeps the slots of the scope's last fence beside the fence of slot 0.
-// An owner with other slots fences all, and then notes its own.
+// An owner with other slots fences all, and then notes its own. While it fences all, and if it has
+// no limit, the note is of all slots: the next owner with a limit then fences all, too.
 asio::awaitable<Errc> RedisClusterStore::Engine::FenceLimited(Scope scope, Epoch epoch,
                                                               HashSlots slots) {
-  const std::string key = redis::FenceKeyIn(0, layout, scope + ":slots");
-  const std::string own = fmt::format("{}-{}", slots.first, slots.last);
   Request last{.slot = 0};
-  last.command.Add({"GET", key});
+  last.command.Add({"GET", SlotsNoteKey(layout, scope)});
   co_await Run({&last, 1}, [](const Request& done) {
     return done.reply.kind == Reply::Kind::kNil || done.reply.kind == Reply::Kind::kString;
   });
   if (last.errc != Errc::kOk || last.reply.error()) co_return Errc::kTransient;
-  const bool same = last.reply.text == own;
-  const Fenced fenced = co_await FenceIn(SlotsIn(same ? slots : HashSlots()), scope, epoch);
-  if (same || fenced.errc != Errc::kOk) co_return fenced.errc;
-  Request note{.slot = 0};
-  note.command.Add({"SET", key, own});
-  co_await Run({&note, 1},
-               [](const Request& done) { return done.reply.kind == Reply::Kind::kStatus; });
-  const bool noted = note.errc == Errc::kOk && note.reply.kind == Reply::Kind::kStatus;
+  if (last.reply.text == TextOfSlots(slots)) {
+    const Fenced fenced = co_await FenceIn(SlotsIn(slots), scope, epoch);
+    co_return fenced.errc;
+  }
+  const Fenced fenced = co_await FenceAll(scope, epoch);
+  if (fenced.errc != Errc::kOk) co_return fenced.errc;
+  const bool noted = co_await NoteSlots(scope, slots);
   co_return noted ? Errc::kOk : Errc::kTransient;
+}
+
+// The note comes first, in case this ends halfway.
+asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceAll(
+    Scope scope, Epoch epoch) {
+  const bool noted = co_await NoteSlots(scope, HashSlots());
+  if (!noted) co_return Fenced{Errc::kTransient};
+  co_return co_await FenceIn(SlotsIn({}), scope, epoch);
+}
+
+asio::awaitable<bool> RedisClusterStore::Engine::NoteSlots(Scope scope, HashSlots slots) {
+  Request note{.slot = 0};
+  note.command.Add({"SET", SlotsNoteKey(layout, scope), TextOfSlots(slots)});
+  const auto is_noted = [](const Request& done) { return done.reply.kind == Reply::Kind::kStatus; };
+  co_await Run({&note, 1}, is_noted);
+  const bool noted = note.errc == Errc::kOk && is_noted(note);
+  co_return noted;
 }
 
 asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceIn(

@@ -64,6 +64,10 @@ class RedisClusterStore::Engine {
 
   [[nodiscard]] boost::asio::awaitable<Errc> FenceLimited(Scope scope, Epoch epoch,
                                                           HashSlots slots);
+  // In all slots.
+  [[nodiscard]] boost::asio::awaitable<Fenced> FenceAll(Scope scope, Epoch epoch);
+  // Makes the cluster remember these slots as those of the scope's last fence. False: it could not.
+  [[nodiscard]] boost::asio::awaitable<bool> NoteSlots(Scope scope, HashSlots slots);
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
                                                        const Scope& scope, Epoch epoch);
   // Finds keys at the node that serves the first slot that is not done.
