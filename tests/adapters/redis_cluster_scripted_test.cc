@@ -307,6 +307,26 @@ TEST_CASE_METHOD(RepeatedFenceTest,
   CHECK(TakeFences() == kAll);
 }
 
+// That owner may have fenced these slots before this one did, and takes itself for the owner.
+TEST_CASE_METHOD(RepeatedFenceTest,
+                 "redis cluster: all slots are fenced if another owner did so meanwhile",
+                 "[not_tsan]") {
+  store_->LimitScope("t", {4999, 5002});
+  for (ScriptedRespServer& node : nodes_) {
+    int asked = 0;
+    RedisAnswers answers{.fence = there_.fence, .get = Bulk("4999-5002"), .slots = Slots()};
+    const auto noted = RedisScript(answers);
+    answers.get = Bulk("0-16383");
+    const auto changed = RedisScript(answers);
+    node.Follow([asked, noted, changed](const ScriptedRespServer::Command& command) mutable {
+      if (command[0] == "GET") ++asked;
+      return asked > 1 ? changed(command) : noted(command);
+    });
+  }
+  CHECK_FALSE(FenceNow(*store_, "t", 6));
+  CHECK(TakeFences() == 4 + kAll);
+}
+
 TEST_CASE_METHOD(RepeatedFenceTest,
                  "redis cluster: after a repeated fence fails, the next one asks all slots",
                  "[not_tsan]") {

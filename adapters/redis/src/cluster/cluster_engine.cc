@@ -164,20 +164,32 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
 // no limit, the note is of all slots: the next owner with a limit then fences all, too.
 asio::awaitable<Errc> RedisClusterStore::Engine::FenceLimited(Scope scope, Epoch epoch,
                                                               HashSlots slots) {
-  Request last{.slot = 0};
-  last.command.Add({"GET", SlotsNoteKey(layout, scope)});
-  co_await Run({&last, 1}, [](const Request& done) {
-    return done.reply.kind == Reply::Kind::kNil || done.reply.kind == Reply::Kind::kString;
-  });
-  if (last.errc != Errc::kOk || last.reply.error()) co_return Errc::kTransient;
-  if (last.reply.text == TextOfSlots(slots)) {
+  std::optional<bool> same = co_await AreNoted(scope, slots);
+  if (same == true) {
     const Fenced fenced = co_await FenceIn(SlotsIn(slots), scope, epoch);
-    co_return fenced.errc;
+    if (fenced.errc != Errc::kOk) co_return fenced.errc;
+    // Another owner may have begun to fence all slots after the first look, and may have fenced
+    // these before this owner did.
+    same = co_await AreNoted(scope, slots);
+    if (same == true) co_return Errc::kOk;
   }
+  if (!same) co_return Errc::kTransient;
   const Fenced fenced = co_await FenceAll(scope, epoch);
   if (fenced.errc != Errc::kOk) co_return fenced.errc;
   const bool noted = co_await NoteSlots(scope, slots);
   co_return noted ? Errc::kOk : Errc::kTransient;
+}
+
+asio::awaitable<std::optional<bool>> RedisClusterStore::Engine::AreNoted(Scope scope,
+                                                                         HashSlots slots) {
+  Request note{.slot = 0};
+  note.command.Add({"GET", SlotsNoteKey(layout, scope)});
+  co_await Run({&note, 1}, [](const Request& done) {
+    return done.reply.kind == Reply::Kind::kNil || done.reply.kind == Reply::Kind::kString;
+  });
+  if (note.errc != Errc::kOk || note.reply.error()) co_return std::nullopt;
+  const bool same = note.reply.text == TextOfSlots(slots);
+  co_return same;
 }
 
 // The note comes first, in case this ends halfway.

@@ -66,6 +66,8 @@ class RedisClusterStore::Engine {
                                                           HashSlots slots);
   // In all slots.
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceAll(Scope scope, Epoch epoch);
+  // Returns true if the note has these slots, and nullopt if it cannot be read.
+  [[nodiscard]] boost::asio::awaitable<std::optional<bool>> AreNoted(Scope scope, HashSlots slots);
   // Makes the cluster remember these slots as those of the scope's last fence. False: it could not.
   [[nodiscard]] boost::asio::awaitable<bool> NoteSlots(Scope scope, HashSlots slots);
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
