@@ -51,6 +51,18 @@ TEST_CASE_METHOD(PostgresTest, "postgres: who may not create the tables is told 
   CHECK(why.message.find("CREATE TABLE IF NOT EXISTS \"stout\"") != std::string::npos);
 }
 
+TEST_CASE_METHOD(PostgresTest, "postgres: a lost epoch is found again in rows and fences") {
+  REQUIRE(WriteNow(*Open(), Batch(100, {Put("k", "v", 1)})) == WriteResult{});
+  server().Execute("DROP TABLE stout_epoch");
+  CHECK(NewEpochNow(*Open()) > 100);
+  REQUIRE_FALSE(FenceNow(*Open(), "s", 200));
+  server().Execute("DELETE FROM stout_epoch");
+  const std::string why = RemoteStoreFixture::WhyNot(Url());
+  REQUIRE(why.find("INSERT") != std::string::npos);
+  server().Execute(why.substr(why.find("INSERT")));
+  CHECK(NewEpochNow(*Open()) > 200);
+}
+
 TEST_CASE_METHOD(PostgresTest, "postgres: addresses that lead nowhere") {
   Diagnostics why;
   const auto executor = pool_.get_executor();

@@ -72,7 +72,6 @@ Result<Schema> MakeSchema(const PostgresOptions& options, std::string* error) {
   schema.create = with_tables(R"(CREATE TABLE IF NOT EXISTS {e} (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   epoch int8 NOT NULL);
-INSERT INTO {e} VALUES (true, 0) ON CONFLICT DO NOTHING;
 CREATE TABLE IF NOT EXISTS {f} (
   scope bytea PRIMARY KEY,
   epoch int8 NOT NULL);
@@ -84,8 +83,15 @@ CREATE TABLE IF NOT EXISTS {f} (
       "stout_new_epoch", with_tables("UPDATE {e} SET epoch = epoch + 1 RETURNING epoch"), {}};
   AddFences(with_tables, &schema);
   schema.write_log = {"stout_write_log", "SELECT pg_logical_emit_message(true, '', '')", {}};
+  // Not below an epoch that a row or a fence has, in case the epoch was lost.
+  schema.epoch_row =
+      with_tables("INSERT INTO {e} SELECT true, coalesce(max(epoch), 0) FROM ") +
+      with_tables(options.templates ? "{f}"
+                                    : "(SELECT epoch FROM {f} UNION ALL SELECT epoch FROM {t})") +
+      " AS seen ON CONFLICT DO NOTHING;\n";
   if (options.templates) {
     schema.own = false;
+    schema.create += schema.epoch_row;
     const PostgresTemplates& own = *options.templates;
     schema.compares_stamps = own.upsert.find("$4") != std::string::npos;
     schema.upsert = {"stout_upsert", own.upsert, {Type::kByteaArray, Type::kByteaArray}};
@@ -108,7 +114,7 @@ CREATE TABLE IF NOT EXISTS {f} (
   version int8 NOT NULL,
   deleted timestamptz);
 CREATE INDEX IF NOT EXISTS {i} ON {t} (deleted) WHERE deleted IS NOT NULL;
-)");
+)") + schema.epoch_row;
   // Rows are taken in the order of their keys, so that two servers cannot deadlock each other.
   constexpr std::string_view kUnlessNewer = R"( ON CONFLICT (key) DO UPDATE SET
   value = excluded.value, epoch = excluded.epoch, version = excluded.version,

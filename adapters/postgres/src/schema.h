@@ -38,6 +38,8 @@ struct Schema {
 
   // Creates the tables.
   std::string create;
+  // Creates the row of the table of epochs. Part of `create`.
+  std::string epoch_row;
   // Quoted, for messages and checks.
   std::string table;
   std::string epoch_table;

@@ -147,8 +147,8 @@ class SettingUp {
     const ResultPtr rows = Execute("SELECT count(*) FROM " + schema_.epoch_table);
     if (TextOf(rows) == "1") return {};
     return Fail(Errc::kBadUrl,
-                fmt::format("postgres: {} must have one row; run: INSERT INTO {} VALUES (true, 0)",
-                            schema_.epoch_table, schema_.epoch_table),
+                fmt::format("postgres: {} must have one row; run:\n{}", schema_.epoch_table,
+                            schema_.epoch_row),
                 diagnostics_);
   }
 
