@@ -33,6 +33,9 @@ class StoreOpener {
     return why.message;
   }
 
+  // Waits for the threads. Requires that all stores are gone.
+  void Join() { pool_.join(); }
+
  protected:
   boost::asio::thread_pool pool_{2};
 };

@@ -10,6 +10,7 @@
 
 #include "remote_store_fixture.h"
 #include "tests/network/tcp_proxy.h"
+#include "tests/support/log_capture.h"
 #include "tests/support/type_list.h"
 #ifdef STOUT_HAS_BLOWFISH
 #include "tests/support/blowfish_server.h"
@@ -178,8 +179,9 @@ TEMPLATE_TEST_CASE("a slow network cuts nothing short", "[remote]", STOUT_TEST_R
 }
 
 TEMPLATE_TEST_CASE("a server that stands still", "[remote]", STOUT_TEST_REMOTE_STORES) {
+  const LogCapture log;
   TestType test;
-  const auto store = test.Open("timeout=300ms&connect_timeout=300ms");
+  auto store = test.Open("timeout=300ms&connect_timeout=200ms");
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
   test.server().Signal(SIGSTOP);
   const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
@@ -189,6 +191,9 @@ TEMPLATE_TEST_CASE("a server that stands still", "[remote]", STOUT_TEST_REMOTE_S
              Contains("within 50 ms") || Contains("timeout expired"));
   test.server().Signal(SIGCONT);
   CHECK(WriteAtLast(*store, batch) == WriteResult{});
+  store.reset();
+  test.Join();
+  CHECK(log.Count("no answer within 300 ms") >= 1);
 }
 
 TEMPLATE_TEST_CASE("a store that is destroyed answers what it has not done", "[remote]",

@@ -3,6 +3,8 @@
 #include "stout/adapters/etcd_leases.h"
 
 #include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
@@ -187,6 +189,32 @@ TEST_CASE("etcd leases: what etcd says of a call that fails is logged once", "[l
   pool.join();
   CHECK(log.Count("etcd at " + server.address() + ": etcdserver: mvcc: database space exceeded") ==
         1);
+}
+
+TEST_CASE("etcd leases: members without an answer are logged once", "[leases]") {
+  boost::asio::io_context context;
+  const auto loopback = boost::asio::ip::make_address("127.0.0.1");
+  // The system accepts connections, and nothing answers them.
+  const boost::asio::ip::tcp::acceptor silent(context, {loopback, 0});
+  const std::string endpoint = "127.0.0.1:" + std::to_string(silent.local_endpoint().port());
+  boost::asio::thread_pool pool(2);
+  const LogCapture log;
+  {
+    const auto service =
+        OpenNow("etcd://" + endpoint + "/" + FreshName() + "?timeout=50ms", pool.get_executor());
+    for (int i = 0; i < 3; ++i) CHECK(KeepAlive(*service, 7) == Errc::kUnknown);
+  }
+  pool.join();
+  CHECK(log.Count("etcd at " + endpoint + ": no answer within 50 ms") == 1);
+
+  // A watch alone.
+  const std::string away = "127.0.0.1:" + std::to_string(FreePort());
+  const auto service = OpenNow("etcd://" + away + "/" + FreshName(), context.get_executor());
+  const TableWatch watch(*service);
+  CHECK(Eventually([&] {
+    context.run_for(10ms);
+    return log.Count("etcd at " + away + ": Connection refused") > 0;
+  }));
 }
 
 TEST_CASE("etcd leases: a cluster that is not there is transient", "[leases]") {

@@ -86,7 +86,9 @@ asio::awaitable<void> EtcdLeases::Engine::Follow() {
 asio::awaitable<void> EtcdLeases::Engine::FollowOnce() {
   etcd::Message request = etcd::ReadAll(keys_);
   const etcd::Reply everything = co_await watch_.Call(request.path, std::move(request.body));
-  if (closed_ || everything.errc != Errc::kOk) co_return;
+  if (closed_) co_return;
+  if (everything.errc == Errc::kTransient) watch_.Report(everything.message);
+  if (everything.errc != Errc::kOk) co_return;
   entries_ = etcd::EntriesOf(everything.body);
   revision_ = etcd::RevisionOf(everything.body);
   leases_.Publish(etcd::TableOf(keys_, entries_));

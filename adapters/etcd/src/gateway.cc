@@ -108,6 +108,8 @@ asio::awaitable<Reply> Gateway::Call(std::string_view path, std::string body) {
       }
       co_return *std::move(reply);
     }
+    // A kept connection may have been cut while it was idle, which is no error.
+    if (!was_there || failed_ == beast::error::timeout) ReportLost();
     GiveUp();
     if (!was_there || closed_) co_return Reply{.errc = Errc::kUnknown, .message = "no answer"};
   }
@@ -121,6 +123,7 @@ asio::awaitable<bool> Gateway::Send(std::string_view path, std::string body) {
   request.prepare_payload();
   stream_->expires_after(timeout_);
   const auto [ec, size] = co_await http::async_write(*stream_, request, kNoThrow);
+  failed_ = ec;
   co_return !ec && !closed_;
 }
 
@@ -128,6 +131,7 @@ asio::awaitable<std::optional<Reply>> Gateway::Receive() {
   http::response_parser<http::string_body> parser;
   parser.body_limit(kMaxBody);
   const auto [ec, size] = co_await http::async_read(*stream_, buffer_, parser, kNoThrow);
+  failed_ = ec;
   if (ec || closed_) co_return std::nullopt;
   std::optional<Reply> reply = ReplyOf(parser.get().result(), parser.get().body());
   if (!parser.get().keep_alive()) Drop();
@@ -135,6 +139,7 @@ asio::awaitable<std::optional<Reply>> Gateway::Receive() {
 }
 
 asio::awaitable<bool> Gateway::OpenStream(std::string_view path, std::string body) {
+  failed_ = {};
   const std::string error = co_await Connect();
   bool open = error.empty();
   if (!open && !closed_) Report(error);
@@ -144,11 +149,13 @@ asio::awaitable<bool> Gateway::OpenStream(std::string_view path, std::string bod
     parser_->body_limit(boost::none);
     lines_.clear();
     const auto [ec, size] = co_await http::async_read_header(*stream_, buffer_, *parser_, kNoThrow);
+    failed_ = ec;
     open = !ec && !closed_ && parser_->get().result() == http::status::ok;
     if (!ec && !open)
       Report(fmt::format("{}: {} was answered with status {}", endpoints_[endpoint_], path,
                          parser_->get().result_int()));
   }
+  if (!open && failed_) ReportLost();
   if (!open) GiveUp();
   co_return open;
 }
@@ -183,6 +190,17 @@ asio::awaitable<std::optional<json::value>> Gateway::Next(Duration silence) {
 void Gateway::Report(const std::string& what) {
   const auto line = errors_.Line(what, "etcd at " + what, std::chrono::steady_clock::now());
   if (line) spdlog::warn("{}", *line);
+}
+
+void Gateway::ReportLost() {
+  if (closed_) return;
+  const std::string& endpoint = endpoints_[endpoint_];
+  if (failed_ == beast::error::timeout) {
+    Report(fmt::format("{}: no answer within {} ms", endpoint,
+                       timeout_ / std::chrono::milliseconds(1)));
+  } else {
+    Report(fmt::format("{}: {}", endpoint, failed_.message()));
+  }
 }
 
 void Gateway::GiveUp() {

@@ -17,6 +17,7 @@
 #include "stout/adapters/name_lookup.h"
 #include "stout/core/errc.h"
 #include "stout/core/types.h"
+#include "stout/error.h"
 
 namespace stout::etcd {
 
@@ -57,6 +58,9 @@ class Gateway {
   [[nodiscard]] boost::asio::awaitable<bool> OpenStream(std::string_view path, std::string body);
   [[nodiscard]] boost::asio::awaitable<std::optional<boost::json::value>> Next(Duration silence);
 
+  // Logs "ENDPOINT: why a call failed", but not each time.
+  void Report(const std::string& what);
+
   // Ends the connection, of which nothing may be running; Connect() makes a new one.
   void Drop();
 
@@ -72,8 +76,8 @@ class Gateway {
   [[nodiscard]] boost::asio::awaitable<std::optional<Reply>> Receive();
   // The connection, and the endpoint's turn.
   void GiveUp();
-  // Logs "ENDPOINT: why a call failed", but not each time.
-  void Report(const std::string& what);
+  // Logs why the last Send() or Receive() failed.
+  void ReportLost();
 
   const std::vector<std::string>& endpoints_;
   const Duration timeout_;
@@ -85,6 +89,7 @@ class Gateway {
   // Parser of an open stream.
   std::optional<boost::beast::http::response_parser<boost::beast::http::buffer_body>> parser_;
   std::string lines_;  // Read, and not yet given out.
+  ErrorCode failed_;   // of the last Send() or Receive()
   ErrorLog errors_;
   bool closed_ = false;
 };

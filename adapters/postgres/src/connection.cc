@@ -131,7 +131,10 @@ asio::awaitable<Outcome> Connection::Receive(std::size_t commands) {
   Outcome outcome;
   outcome.results.reserve(commands);
   while (true) {
-    if (!co_await AwaitAnswer(limit)) co_return Lost();
+    if (!co_await AwaitAnswer(limit)) {
+      if (limit.passed() && !closed_) LogLate();
+      co_return Lost();
+    }
     ResultPtr result(PQgetResult(connection_.get()));
     if (result == nullptr) {
       if (separated || PQstatus(connection_.get()) != CONNECTION_OK) co_return Lost();
@@ -219,6 +222,15 @@ void Connection::Log(std::string_view sqlstate, std::string_view message) {
                                           fmt::format("postgres: SQLSTATE {}: {}: {}", sqlstate,
                                                       message, ExplainSqlstate(sqlstate).remedy),
                                           std::chrono::steady_clock::now());
+  if (line) spdlog::warn("{}", *line);
+}
+
+void Connection::LogLate() {
+  const auto line =
+      shared_->errors->Line("late",
+                            fmt::format("postgres: no answer within {} ms",
+                                        options_.timeout / std::chrono::milliseconds(1)),
+                            std::chrono::steady_clock::now());
   if (line) spdlog::warn("{}", *line);
 }
 

@@ -113,6 +113,7 @@ class Connection {
   // Decides the outcome once all answers have arrived.
   [[nodiscard]] Outcome Settle(Outcome outcome);
   void Log(std::string_view sqlstate, std::string_view message);
+  void LogLate();
   static void OnNotice(void* self, const PGresult* notice);
   [[nodiscard]] bool WatchSocket();
 

@@ -125,6 +125,7 @@ asio::awaitable<Outcome> Connection::Run(const Commands& commands) {
 
 void Connection::Report(const Outcome& outcome) {
   if (!peer_->reports) return;
+  if (outcome.late && !closed_) Warn("late", outcome.message);
   const auto error =
       std::find_if(outcome.replies.begin(), outcome.replies.end(),
                    [](const Reply& reply) { return reply.error() && !IsOrdinary(reply); });

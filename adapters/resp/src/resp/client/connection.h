@@ -28,7 +28,7 @@ struct Peer {
   Commands greeting;  // Said first, if there is any. A server that answers it an error is left.
   Duration timeout;   // For the answers to commands.
   Duration connect_timeout;  // For all until the greeting is answered.
-  bool reports = true;       // An error that it answers is logged.
+  bool reports = true;       // Its errors and late answers are logged.
   // Makes TLS over a socket that is connected. Null: the server speaks no TLS.
   std::function<std::unique_ptr<TlsLayer>(TlsLayer::Socket&)> make_tls{};
 };
@@ -89,7 +89,7 @@ class Connection {
   // Makes waiting operations find the connection lost.
   void Cancel();
 
-  // Logs an error that the server answered.
+  // Logs an error that the server answered, or that it did not answer in time.
   void Report(const Outcome& outcome);
   // Once while `what` is the same.
   void Warn(std::string_view what, std::string_view text);
