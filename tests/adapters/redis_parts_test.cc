@@ -109,7 +109,7 @@ TEST_CASE("redis: a server that waits for disks is durable with them", "[redis]"
   replication.Append(&wait);
   CHECK(wait.bytes() ==
         "*3\r\n$4\r\nWAIT\r\n$1\r\n2\r\n$3\r\n300\r\n"
-        "*4\r\n$7\r\nWAITAOF\r\n$1\r\n1\r\n$1\r\n2\r\n$4\r\n3000\r\n");
+        "*4\r\n$7\r\nWAITAOF\r\n$1\r\n1\r\n$1\r\n2\r\n$4\r\n2700\r\n");
   CHECK(replication.Reached(List({Integer(1), Integer(2)})));
   CHECK_FALSE(replication.Reached(List({Integer(0), Integer(2)})));
   CHECK_FALSE(replication.Reached(List({Integer(1), Integer(1)})));

@@ -19,16 +19,17 @@ constexpr std::size_t kBytesOfState = 256;
 void Replication::Append(Commands* commands) const {
   if (replicas == 0) return;
   const std::string count = std::to_string(replicas);
-  const std::string limit = std::to_string(timeout.count());
   if (!on_disk) {
-    commands->Add({"WAIT", count, limit});
+    commands->Add({"WAIT", count, std::to_string(timeout.count())});
     return;
   }
   // A replica reports what it has on disk when it is asked, and otherwise once a second. WAITAOF
   // alone asks with the batch, before the sync. So WAIT asks first, and its result is not used:
-  // with appendfsync always a replica answers it after the sync. WAITAOF then asks again.
-  commands->Add({"WAIT", count, std::to_string(std::max<std::int64_t>(1, timeout.count() / 10))});
-  commands->Add({"WAITAOF", "1", count, limit});
+  // with appendfsync always a replica answers it after the sync. WAITAOF then asks again. Together
+  // they take the time limit. A limit of 0 would be none.
+  const std::int64_t first = timeout.count() / 10;
+  commands->Add({"WAIT", count, std::to_string(std::max<std::int64_t>(1, first))});
+  commands->Add({"WAITAOF", "1", count, std::to_string(timeout.count() - first)});
 }
 
 bool Replication::Reached(const Reply& last) const {
