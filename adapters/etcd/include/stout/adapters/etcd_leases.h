@@ -38,7 +38,7 @@ struct EtcdLeasesOptions {
 /// |---|---|---|
 /// | NAME/deployment | ranges, offset of epochs, partition unless "hash" | for ever |
 /// | NAME/member/SESSION | the address | with the session's lease |
-/// | NAME/range/RANGE | the session and its address | with the session's lease |
+/// | NAME/range/RANGE | the session | with the session's lease |
 /// | NAME/config, NAME/set/RANGE, NAME/table/TABLE | JSON, see registry_json.h | for ever |
 /// | NAME/wanted-owner/RANGE, NAME/clock/NUMBER | likewise | for ever |
 /// | NAME/datalet/ID | JSON | with its session's lease, if it has a session |
