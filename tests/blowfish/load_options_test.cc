@@ -94,6 +94,7 @@ TEST_CASE("every option is understood", "[load]") {
   CHECK(options.files == std::vector<std::string>{"a", "-"});
   CHECK(Parse({"--line-numbers", "a"}).options().split.key_columns.empty());
   CHECK_FALSE(Parse({"--keep-key", "a"}).options().split.drop_key);
+  CHECK(Parse({"--patience", "8760h", "a"}).options().loader.patience == std::chrono::hours(8760));
   CHECK(Parse({"--key", "2", "a", "b"}).options().files == std::vector<std::string>{"a", "b"});
 }
 
@@ -130,6 +131,8 @@ TEST_CASE("an error names its option", "[load]") {
       {{"--batch", "0", "a"}, "--batch"},
       {{"--patience", "soon", "a"}, "--patience"},
       {{"--patience", "0s", "a"}, "--patience"},
+      {{"--patience", "8761h", "a"}, "--patience"},
+      {{"--patience", "9223372036s", "a"}, "--patience"},
       {{"--max-line", "0", "a"}, "--max-line"},
       {{"--skip-lines", "-1", "a"}, "--skip-lines"},
       {{"--password-file", "/no/such/file", "a"}, "--password-file"},

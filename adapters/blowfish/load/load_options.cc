@@ -25,7 +25,8 @@ constexpr const char* kFooter =
     "Exit codes: 0 all lines are loaded; 1 there were errors; 2 wrong options; 130 interrupted.";
 
 constexpr std::size_t kMostColumn = 65536;
-constexpr std::size_t kMostLine = std::size_t{512} << 20;  // Redis takes no longer strings
+constexpr Duration kMostPatience = std::chrono::hours(24 * 365);  // a time from now on is a number
+constexpr std::size_t kMostLine = std::size_t{512} << 20;         // Redis takes no longer strings
 
 void AddDestination(program::Options& options, LoaderOptions& loader) {
   options.Peer("--to", loader.server, "The server");
@@ -36,7 +37,7 @@ void AddDestination(program::Options& options, LoaderOptions& loader) {
                 "Commands in flight per connection");
   options.Count("--batch", loader.window.batch, 1, 10'000,
                 "Records per command: 1 uses SET, more use MSET");
-  options.Time("--patience", loader.patience, std::chrono::milliseconds(1), Duration::max(),
+  options.Time("--patience", loader.patience, std::chrono::milliseconds(1), kMostPatience,
                "Give up if a connection makes no progress for this time because the server refuses "
                "it or does not answer PING");
 }
