@@ -73,7 +73,24 @@ TEST_CASE("a zstd file that is cut off, or none, is an error", "[load]") {
   const std::string other = files.Write("other.zst", "1|ann|rome\n");
   CHECK(ReadAll(other).error == Errc::kCorrupt);
   CHECK(ReadAll(other).message ==
-        other + ": cannot unpack byte 11: Unknown frame descriptor; see `zstd -t`");
+        other + ": cannot unpack at or after byte 0: Unknown frame descriptor; see `zstd -t`");
+}
+
+TEST_CASE("an error names a byte up to which a zstd file was unpacked", "[load]") {
+  const Files files;
+  SplitMix64 random(1);
+  std::string text;
+  while (text.size() < 1'000'000) text += std::to_string(random.Next()) + "\n";
+  const std::string packed = stout::test::Zstd(text);
+  REQUIRE(packed.size() > 300'000);
+  const std::string damaged =
+      files.Write("damaged.zst", packed + std::string(300'000, 'x') + packed);
+  const Read read = ReadAll(damaged);
+  CHECK(read.error == Errc::kCorrupt);
+  CHECK(read.text == text);
+  CHECK(read.message == damaged + ": cannot unpack at or after byte " +
+                            std::to_string(packed.size()) +
+                            ": Unknown frame descriptor; see `zstd -t`");
 }
 
 TEST_CASE("a file that cannot be read is named, with the remedy", "[load]") {

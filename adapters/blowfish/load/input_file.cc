@@ -49,12 +49,13 @@ Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostic
     buffer_.resize(kPackedBytes);
   }
   for (;;) {
+    const std::uint64_t unpacked = position_ - packed_.size();  // an error empties packed_
     // Also where nothing is left of the input: of it, there may be more to say than had room.
     const std::size_t size = unpacker_->Unpack(packed_, out);
     if (!unpacker_->error().empty()) {
       return Fail(Errc::kCorrupt,
-                  fmt::format("{}: cannot unpack byte {}: {}; see `zstd -t`", name_,
-                              position_ - packed_.size(), unpacker_->error()),
+                  fmt::format("{}: cannot unpack at or after byte {}: {}; see `zstd -t`", name_,
+                              unpacked, unpacker_->error()),
                   diagnostics);
     }
     if (size > 0) return size;
