@@ -92,6 +92,20 @@ TEST_CASE("a reply that ends the load says what to check", "[load]") {
   CHECK(queue.first_line() == 1);
 }
 
+TEST_CASE("a shard that is down ends the load before its record, with the remedy", "[load]") {
+  const std::size_t batch = GENERATE(1, 2);
+  RecordQueue queue({.commands = 4, .batch = batch});
+  for (const std::uint64_t line : {1, 2, 3, 4, 5, 6})
+    queue.Add("k" + std::to_string(line), "v", line);
+  REQUIRE(Next(queue).size() >= 3);
+  const Reply down{.kind = Reply::Kind::kError, .text = "SHARDDOWN shard 1: /data: damaged"};
+  const RecordQueue::Outcome outcome = queue.Finish(Replies{kDone, down, kDone});
+  CHECK(outcome.records == batch);
+  CHECK(outcome.refused.empty());
+  CHECK(outcome.fatal.starts_with(down.text + "; restore the files of the shard"));
+  CHECK(queue.first_line() == batch + 1);
+}
+
 // A server that refuses keys that begin with 'x'.
 struct ModelServer {
   std::map<std::string, std::string> records;

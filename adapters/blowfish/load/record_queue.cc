@@ -18,6 +18,9 @@ bool IsForbidden(const resp::Reply& reply) {
   return reply.code() == "NOAUTH" || reply.code() == "WRONGPASS";
 }
 
+// A blowfish-server refuses every record of such a shard until it starts again.
+bool IsShardDown(const resp::Reply& reply) { return reply.code() == "SHARDDOWN"; }
+
 }  // namespace
 
 bool RecordQueue::full() const {
@@ -75,6 +78,10 @@ RecordQueue::Outcome RecordQueue::Finish(std::span<const resp::Reply> replies) {
           "the server requires a password, or another one: {}; give it in a file with "
           "--password-file, or in the environment as BLOWFISH_PASSWORD",
           reply.text);
+      break;
+    } else if (IsShardDown(reply)) {
+      outcome.fatal = fmt::format(
+          "{}; restore the files of the shard, start the server again, and then go on", reply.text);
       break;
     } else if (!resp::RefusesUs(reply)) {
       outcome.busy = reply.text;

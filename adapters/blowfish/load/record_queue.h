@@ -42,7 +42,7 @@ class RecordQueue {
     std::size_t bytes = 0;    ///< bytes of their keys and values
     std::vector<Refusal> refused{};
     std::string busy{};   ///< Error of a state that passes. Empty: none.
-    std::string fatal{};  ///< Why every command would fail, with the remedy. Empty: it would not.
+    std::string fatal{};  ///< Why the load cannot go on, with the remedy. Empty: it can.
     bool operator==(const Outcome&) const = default;
   };
 
