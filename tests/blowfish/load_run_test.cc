@@ -232,6 +232,21 @@ TEST_CASE_METHOD(LoadRunFixture, "a load goes on although its messages cannot be
   std::fclose(full);
 }
 
+// Goal: no end comes at a moment at which a report of the progress keeps the program running.
+// Method: reports are due all the time, also when the last line is read.
+TEST_CASE("a load ends although a report of its progress is due", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string file = folder.path() + "/a";
+  std::ofstream(file) << "1|ann\n";
+  const LoadOptions options{
+      .files = {file}, .dry_run = true, .report_interval = std::chrono::milliseconds(0)};
+  for (int i = 0; i < 200; ++i) {
+    const Ended ended = Run(options);
+    REQUIRE(ended.code == ExitCode::kOk);
+    REQUIRE(ended.out.starts_with("1 records, "));
+  }
+}
+
 TEST_CASE("a load that gives up tells where to go on", "[load]") {
   const stout::test::TempDirectory folder;
   const std::string file = folder.path() + "/a";

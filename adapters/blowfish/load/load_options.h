@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,6 +26,8 @@ struct LoadOptions {
   bool skip_header = false;      ///< The first line of each file.
   bool quiet = false;            ///< Errors alone are printed.
   bool dry_run = false;          ///< sends nothing
+  /// Time between two reports of the progress. nullopt: 200 ms on a terminal, otherwise 5 s.
+  std::optional<std::chrono::milliseconds> report_interval{};
 };
 
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.

@@ -120,6 +120,7 @@ class LoadRun {
   std::uint64_t checked_bytes_ = 0;
   bool interrupted_ = false;
   bool unreadable_ = false;
+  bool ended_ = false;  // LoadAll() is done.
 };
 
 ExitCode LoadRun::Run() {
@@ -161,6 +162,7 @@ asio::awaitable<void> LoadRun::LoadAll() {
   if (!loader_.gave_up().empty()) Complain(loader_.gave_up());
   loader_.Close();
   signals_.reset();
+  ended_ = true;
   tick_.cancel();
 }
 
@@ -227,11 +229,13 @@ bool LoadRun::Take(const LineCutter::Line& line, bool header) {
 }
 
 asio::awaitable<void> LoadRun::ShowProgress() {
-  const auto interval = std::chrono::milliseconds(bar_.terminal() ? 200 : 5000);
+  const auto interval =
+      options_.report_interval.value_or(std::chrono::milliseconds(bar_.terminal() ? 200 : 5000));
   for (;;) {
     tick_.expires_after(interval);
-    const auto [cancelled] = co_await tick_.async_wait(kNoThrow);
-    if (cancelled) co_return;
+    co_await tick_.async_wait(kNoThrow);
+    // A wait that has just ended is not cancelled any more.
+    if (ended_) co_return;
     const std::string bar = FormatBar(Progress());
     bar_.terminal() ? bar_.Show(bar) : Print(bar);
   }
