@@ -1,6 +1,7 @@
 #include "blowfish/load/load_run.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -283,6 +284,35 @@ TEST_CASE("a load that gives up does not wait for its input to end", "[load]") {
   CHECK(ended_first);
   CHECK(ended.code == ExitCode::kFailed);
   CHECK(ended.out.ends_with("0 lines are done: to go on, add --skip-lines 0\n"));
+}
+
+// Waits until all that was written into this pipe is read.
+bool IsRead(int pipe) {
+  return stout::test::Eventually([pipe] {
+    int left = 0;
+    return ::ioctl(pipe, FIONREAD, &left) == 0 && left == 0;
+  });
+}
+
+TEST_CASE("a load that is interrupted while it skips lines goes on behind all of them", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string pipe = folder.path() + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+  bool read = false;
+  int fd = -1;
+  std::thread writer([&] {
+    fd = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    read =
+        ::write(fd, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()) && IsRead(fd);
+    ::kill(::getpid(), SIGINT);
+  });
+  const Ended ended = Run({.files = {pipe}, .skip_lines = 100});
+  writer.join();
+  ::close(fd);
+  CHECK(read);
+  CHECK(ended.code == ExitCode::kInterrupted);
+  CHECK(ended.out.ends_with("100 lines are done: to go on, add --skip-lines 100\n"));
 }
 
 // Goal: Ctrl-C leaves nothing half done, and the rest can be loaded later. Method: a pipe that has

@@ -272,7 +272,9 @@ ExitCode LoadRun::Summarize() {
                loader_.resent(), empty, options_.dry_run ? "; a dry run, nothing was loaded" : "");
   }
   if (interrupted_ || gave_up || unreadable_) {
-    const std::uint64_t finished = loader_.first_unfinished().value_or(lines_ + 1) - 1;
+    // The end may come before all lines to skip are read.
+    const std::uint64_t finished =
+        std::max(options_.skip_lines, loader_.first_unfinished().value_or(lines_ + 1) - 1);
     fmt::print(out_, "{} lines are done: to go on, add --skip-lines {}\n", finished, finished);
   }
   if (interrupted_) return ExitCode::kInterrupted;
