@@ -29,8 +29,8 @@ Read ReadAll(const std::string& path, std::size_t piece = 1000) {
   for (;;) {
     const Result<std::size_t> size = file->Read(buffer, &diagnostics);
     if (!size) return {read.text, size.error(), diagnostics.message};
-    if (*size == 0) break;
     read.text.append(buffer, 0, *size);
+    if (file->ended()) break;
   }
   CHECK(file->position() == file->size());
   return read;

@@ -20,6 +20,7 @@
 #include "tests/support/blowfish_server.h"
 #include "tests/support/catch.h"
 #include "tests/support/eventually.h"
+#include "tests/support/packed.h"
 #include "tests/support/redis_server.h"
 #include "tests/support/temp_directory.h"
 
@@ -313,6 +314,27 @@ TEST_CASE("a load that is interrupted while it skips lines goes on behind all of
   CHECK(read);
   CHECK(ended.code == ExitCode::kInterrupted);
   CHECK(ended.out.ends_with("100 lines are done: to go on, add --skip-lines 100\n"));
+}
+
+TEST_CASE("a load that waits within a packed frame of a pipe can be interrupted", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string pipe = folder.path() + "/pipe.zst";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string packed = stout::test::Zstd("1|ann\n2|bob\n");
+  std::atomic<bool> over = false;
+  bool ended_first = false;
+  std::thread writer([&] {
+    const int fd = ::open(pipe.c_str(), O_WRONLY | O_CLOEXEC);
+    const bool read = ::write(fd, packed.data(), 3) == 3 && IsRead(fd);  // which unpacks nothing
+    ::kill(::getpid(), SIGINT);
+    ended_first = read && stout::test::Eventually([&] { return over.load(); });
+    ::close(fd);
+  });
+  const Ended ended = Run({.files = {pipe}, .dry_run = true});
+  over = true;
+  writer.join();
+  CHECK(ended_first);
+  CHECK(ended.code == ExitCode::kInterrupted);
 }
 
 // Goal: Ctrl-C leaves nothing half done, and the rest can be loaded later. Method: a pipe that has

@@ -38,6 +38,7 @@ Result<std::size_t> InputFile::ReadRaw(std::span<char> out, Diagnostics* diagnos
     size = ::read(fd(), out.data(), out.size());
   } while (size < 0 && errno == EINTR);
   if (size < 0) return FailedCall(name_, "read", errno, diagnostics);
+  ended_ = size == 0;
   position_ += static_cast<std::uint64_t>(size);
   return static_cast<std::size_t>(size);
 }
@@ -48,7 +49,19 @@ Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostic
     unpacker_ = std::make_unique<unpack::ZstdUnpacker>();
     buffer_.resize(kPackedBytes);
   }
-  for (;;) {
+  if (needs_input_) {
+    const Result<std::size_t> read = ReadRaw(buffer_, diagnostics);
+    if (!read) return read.error();
+    if (ended_ && !unpacker_->at_end_of_frame()) {
+      return Fail(
+          Errc::kCorrupt,
+          fmt::format("{}: ends within a zstd frame, so it is incomplete; copy it again", name_),
+          diagnostics);
+    }
+    packed_ = std::string_view(buffer_).substr(0, *read);
+    needs_input_ = ended_;
+  }
+  while (!needs_input_) {
     const std::uint64_t unpacked = position_ - packed_.size();  // an error empties packed_
     // Also where nothing is left of the input: of it, there may be more to say than had room.
     const std::size_t size = unpacker_->Unpack(packed_, out);
@@ -59,18 +72,9 @@ Result<std::size_t> InputFile::Read(std::span<char> out, Diagnostics* diagnostic
                   diagnostics);
     }
     if (size > 0) return size;
-    if (!packed_.empty()) continue;
-    const Result<std::size_t> read = ReadRaw(buffer_, diagnostics);
-    if (!read) return read.error();
-    if (*read == 0 && !unpacker_->at_end_of_frame()) {
-      return Fail(
-          Errc::kCorrupt,
-          fmt::format("{}: ends within a zstd frame, so it is incomplete; copy it again", name_),
-          diagnostics);
-    }
-    if (*read == 0) return std::size_t{0};
-    packed_ = std::string_view(buffer_).substr(0, *read);
+    needs_input_ = packed_.empty();
   }
+  return std::size_t{0};
 }
 
 }  // namespace stout::blowfish

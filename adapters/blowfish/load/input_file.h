@@ -22,9 +22,13 @@ class InputFile {
   /// kBadUrl or kTransient; the diagnostics name the file and the remedy.
   [[nodiscard]] static Result<InputFile> Open(const std::string& path, Diagnostics* diagnostics);
 
-  /// Reads the next bytes, unpacked; none: the end. Blocks until there are some, see size().
+  /// Reads the next bytes, unpacked. Returns 0 at the end, see ended(), and also if what it has
+  /// read of a packed file has no bytes yet. Blocks only if needs_input(), see size().
   /// Errors: as Open, and kCorrupt where it is no zstd, or is cut off.
   [[nodiscard]] Result<std::size_t> Read(std::span<char> out, Diagnostics* diagnostics);
+  [[nodiscard]] bool ended() const { return ended_; }
+  /// The next Read() begins with a read of fd().
+  [[nodiscard]] bool needs_input() const { return needs_input_; }
 
   /// As errors call it.
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -45,6 +49,8 @@ class InputFile {
   std::optional<std::uint64_t> size_;
   std::uint64_t position_ = 0;
   bool is_packed_;
+  bool needs_input_ = true;
+  bool ended_ = false;
   // Once it is read, because many files may be open.
   std::unique_ptr<unpack::ZstdUnpacker> unpacker_;
   std::string buffer_;

@@ -169,8 +169,8 @@ asio::awaitable<void> LoadRun::LoadAll() {
 asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
   LineCutter cutter(options_.max_line);
   bool header = options_.skip_header;
-  for (bool more = true; more;) {
-    if (!file.size()) co_await WaitForBytes(file);
+  while (!file.ended()) {
+    if (!file.size() && file.needs_input()) co_await WaitForBytes(file);
     if (stopping()) co_return;
     Diagnostics diagnostics;
     const Result<std::size_t> size = file.Read(cutter.Prepare(kPieceBytes), &diagnostics);
@@ -180,8 +180,7 @@ asio::awaitable<void> LoadRun::LoadFile(InputFile& file) {
       co_return;
     }
     cutter.Commit(*size);
-    more = *size > 0;
-    while (const auto line = more ? cutter.Next() : cutter.Finish()) {
+    while (const auto line = file.ended() ? cutter.Finish() : cutter.Next()) {
       if (stopping()) co_return;
       if (Take(*line, std::exchange(header, false)) &&
           !loader_.TryAdd(splitter_.key(), splitter_.value(), lines_ + 1) &&
