@@ -320,6 +320,28 @@ TEST_CASE("a plain write after the largest version has a stamp that a client may
   CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:8, :1, $w]]"));
 }
 
+TEST_CASE("plain writes of a key with the largest stamp are refused, and others are not") {
+  const BlowfishServer server(1);
+  RespClient client(server.port());
+  const std::string most = std::to_string(resp::kMostStamp);
+  const std::string half = std::to_string(Epoch{1} << 62);  // An epoch may not be further ahead.
+  CHECK(client.Do({"STOUT.WRITE", "0", "", half, "PUT", "k", "1", "v"}).ends_with("+OK]"));
+  CHECK(client.Do({"STOUT.WRITE", "0", "", most, "PUT", "k", most, "v"}).ends_with("+OK]"));
+  CHECK(client.Do({"SET", "other", "v"}) == "+OK");
+  using Command = std::vector<std::string>;
+  for (const Command& command : {Command{"SET", "k", "w"},
+                                 {"GETSET", "k", "w"},
+                                 {"MSET", "other", "w", "k", "w"},
+                                 {"DEL", "k"},
+                                 {"FLUSHALL"}}) {
+    CAPTURE(command.front());
+    CHECK_THAT(client.Do(command), StartsWith("-ERR a key has the last version"));
+  }
+  CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:" + most + ", :" + most + ", $v]]"));
+  CHECK(client.Do({"SET", "other", "w"}) == "+OK");
+  CHECK(client.Do({"GET", "other"}) == "$w");
+}
+
 TEST_CASE("an epoch does not wait for a long command before another epoch in its pipeline") {
   const BlowfishServer server(2);
   RespClient client(server.port());

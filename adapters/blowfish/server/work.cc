@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "blowfish/server/shard_runner.h"
+#include "resp/store/store_commands.h"
 
 namespace stout::blowfish {
 
@@ -61,6 +62,10 @@ bool Work::Exists(std::string_view key) const {
 
 void Work::Write(std::span<const PlainChange> changes) {
   const WriteBatch batch_of_changes = StampBatch(shard(), changes);
+  if (batch_of_changes.epoch > resp::kMostStamp) {
+    subrequest.error = "ERR a key has the last version of the last epoch, so it cannot be changed";
+    return;
+  }
   Count([&] {
     shard().Write(batch_of_changes, [work = *this](const WriteResult& result) mutable {
       // The items of such a batch share one fate: it is whole or not at all.

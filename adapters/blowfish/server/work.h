@@ -61,7 +61,8 @@ class Work {
   [[nodiscard]] std::optional<std::string> ReadNow(std::string_view key) const;
   /// Returns true if the key has a value, which is not read, because that may take long.
   [[nodiscard]] bool Exists(std::string_view key) const;
-  /// Writes; the subrequest is answered when that is durable, or the error is its answer.
+  /// Writes; the subrequest is answered when that is durable, or the error is its answer. It is
+  /// also an error if a key has the largest stamp, because no client could name the next one.
   void Write(std::span<const PlainChange> changes);
   /// Counts the write that `call` begins, unless it throws. OnWritten() ends it.
   template <typename Call>

@@ -21,7 +21,8 @@ struct PlainChange {
 /// that writes a key with stamps must not also write it without, because then neither side sees the
 /// other's changes.
 ///
-/// If a key appears twice, the last change wins.
+/// If a key appears twice, the last change wins. If a key has the largest version of the largest
+/// epoch, the batch's epoch is above resp::kMostStamp: it must not be written.
 [[nodiscard]] WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes);
 
 /// Shard::WillHaveRoom() for a batch of these.
