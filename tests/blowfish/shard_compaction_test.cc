@@ -556,6 +556,9 @@ TEST_CASE("bounds of a shard that make no sense are refused", "[shard]") {
   opened.options.compaction.max_unmerged_bytes = opened.options.compaction.freeze_bytes;
   CHECK(opened.TryOpen() == Errc::kBadOptions);
   CHECK(opened.why.message.find("max_unmerged_bytes") != std::string::npos);
+  opened.options.compaction.max_unmerged_bytes = LogTable::kMaxBytes + 1;
+  CHECK(opened.TryOpen() == Errc::kBadOptions);
+  CHECK(opened.why.message == "max_unmerged_bytes must be at most 34359738368");
 }
 
 }  // namespace

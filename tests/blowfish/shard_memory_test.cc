@@ -38,5 +38,17 @@ TEST_CASE("bounds that were given have the room that they need", "[shard_memory]
   CHECK(shard.compaction.max_unmerged_bytes == 800 * kMiB);
 }
 
+// Otherwise writes would wait for ever: the table is full before a freeze or a merge is due.
+TEST_CASE("a shard holds no more changes than a table takes, whatever the options",
+          "[shard_memory]") {
+  constexpr std::uint64_t kGiB = 1024 * kMiB;
+  const ShardMemory memory = GENERATE(values<ShardMemory>(
+      {{.freeze_bytes = 64 * kGiB, .merge_bytes = 64 * kGiB},
+       {.budget = 1024 * kGiB, .freeze_bytes = 64 * kGiB, .merge_bytes = UINT64_MAX}}));
+  const ShardOptions shard = PartOf(memory, 1);
+  CHECK(shard.compaction.max_unmerged_bytes == LogTable::kMaxBytes);
+  CHECK(shard.compaction.freeze_bytes == LogTable::kMaxBytes / 4);
+}
+
 }  // namespace
 }  // namespace stout::blowfish

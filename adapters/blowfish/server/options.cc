@@ -102,8 +102,8 @@ void AddWork(program::Options& options, ProgramOptions& program) {
                 "written, changes and merges take as much again");
   options
       .Bytes("--freeze-bytes", program.freeze_bytes, 0,
-             "Memory per shard for the newest changes. When they reach this size, they are sorted "
-             "and become read-only")
+             "Memory per shard for the newest changes, 8GiB at most. When they reach this size, "
+             "they are sorted and become read-only")
       ->default_str("a quarter of --merge-bytes, but at least 1MiB");
   options
       .Bytes("--merge-bytes", program.merge_bytes, 0,

@@ -13,6 +13,11 @@ constexpr std::uint64_t kMostMergeBytes = 64 * kMiB;
 /// Records take about twice the memory of their log, and a merge needs room for what is written
 /// meanwhile.
 constexpr std::uint64_t kUnmergedOfMerge = 8;
+/// A table of the log has no room for more changes, so a shard must not wait for more before it
+/// freezes or merges.
+constexpr std::uint64_t kMostUnmerged = LogTable::kMaxBytes;
+/// The table that is frozen, its sorted copy and the next table have room in this.
+constexpr std::uint64_t kUnmergedOfFreeze = 4;
 /// Multiples of it are numbers.
 constexpr std::uint64_t kMostGiven = std::uint64_t{1} << 50;
 
@@ -24,10 +29,13 @@ void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& sh
   compaction.merge_bytes = memory.merge_bytes > 0 ? std::min(memory.merge_bytes, kMostGiven)
                                                   : std::clamp(unmerged / kUnmergedOfMerge,
                                                                kLeastMergeBytes, kMostMergeBytes);
-  compaction.freeze_bytes = memory.freeze_bytes > 0 ? std::min(memory.freeze_bytes, kMostGiven)
-                                                    : std::max(compaction.merge_bytes / 4, kMiB);
+  const std::uint64_t freeze =
+      memory.freeze_bytes > 0 ? memory.freeze_bytes : std::max(compaction.merge_bytes / 4, kMiB);
+  compaction.freeze_bytes = std::min(freeze, kMostUnmerged / kUnmergedOfFreeze);
   compaction.max_unmerged_bytes =
-      std::max({unmerged, 4 * compaction.freeze_bytes, kUnmergedOfMerge * compaction.merge_bytes});
+      std::min(std::max({unmerged, kUnmergedOfFreeze * compaction.freeze_bytes,
+                         kUnmergedOfMerge * compaction.merge_bytes}),
+               kMostUnmerged);
   shard.max_waiting_bytes = static_cast<std::size_t>(std::min<std::uint64_t>(
       LogStoreOptions().max_waiting_bytes, compaction.max_unmerged_bytes / 2));
   shard.merge_memory = memory.budget / 2 / std::min(memory.merges, shards);

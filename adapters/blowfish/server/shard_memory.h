@@ -18,9 +18,10 @@ struct ShardMemory {
 };
 
 /// Gives one of `shards` shards its part. Each gets 16 MiB for changes at least, and room for the
-/// two options, whatever the budget; and a merge may always build a file of 4 MiB of values, which
-/// takes up to 100 MB. So the budget is kept if it is at least 32 MiB for each shard, and 200 MB
-/// for each merge at a time.
+/// two options, whatever the budget, but at most LogTable::kMaxBytes, of which `freeze_bytes` is a
+/// quarter at most. A merge may always build a file of 4 MiB of values, which takes up to 100 MB.
+/// So the budget is kept if it is at least 32 MiB for each shard, and 200 MB for each merge at a
+/// time.
 void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& shard);
 
 }  // namespace stout::blowfish

@@ -19,7 +19,7 @@ struct CompactionOptions {
   /// Memory of all unmerged records. Above it there is also a merge, and puts are kTransient until
   /// it is done: merges fail, or do not keep up. Deletes are kTransient above twice that. Changes
   /// that wait for the disk count, too, except those of the last batch that is taken. >
-  /// freeze_bytes
+  /// freeze_bytes, and at most LogTable::kMaxBytes
   std::uint64_t max_unmerged_bytes = std::uint64_t{1} << 30;
   /// How long a step that failed rests before it is tried again: a full disk stays so for a while.
   Duration rest = std::chrono::seconds(5);

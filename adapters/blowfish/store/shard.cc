@@ -30,6 +30,12 @@ ErrorCode Check(const ShardOptions& options, Diagnostics* diagnostics) {
     return stout::Fail(Errc::kBadOptions, "max_unmerged_bytes must be more than freeze_bytes",
                        diagnostics);
   }
+  // Otherwise the table may be full before a freeze or a merge is due, and stay so.
+  if (compaction.max_unmerged_bytes > LogTable::kMaxBytes) {
+    return stout::Fail(Errc::kBadOptions,
+                       fmt::format("max_unmerged_bytes must be at most {}", LogTable::kMaxBytes),
+                       diagnostics);
+  }
   return {};
 }
 
@@ -88,7 +94,8 @@ ErrorCode Shard::Recover(ShardReport* report, Diagnostics* diagnostics) {
                       .first_sequence = manifest_.first_sequence,
                       .wake = options_.wake,
                       .max_waiting_bytes = options_.max_waiting_bytes,
-                      .max_table_bytes = LogTable::kMaxBytes};  // IsTaken() is stricter.
+                      // IsTaken() is as strict for puts: see Check().
+                      .max_table_bytes = LogTable::kMaxBytes};
   log.older_stamp = [this](KeyView key) -> std::optional<Stamp> {
     const auto newest = FindOlder(key);
     if (!newest) return std::nullopt;
