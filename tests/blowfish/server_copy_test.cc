@@ -280,6 +280,24 @@ TEST_CASE("a copy of a server with a shard that is down is refused with the reas
   CHECK_THAT(said, Contains("missing"));
 }
 
+TEST_CASE("a connection has no files of a copy that failed") {
+  BlowfishServer source(kSourceShards, kSmallMerges);
+  FillSource(source.port(), "k", 1000, 300);
+  AwaitCompressed(source.port());
+  RespClient client(source.port());
+  std::string reply;
+  // A merge may make a file again.
+  REQUIRE(Eventually([&] {
+    for (const auto& entry : fs::directory_iterator(ShardPath(source.DataDirectory(), 1))) {
+      if (entry.path().extension() == ".records") fs::remove(entry.path());
+    }
+    reply = client.Do({"STOUT.COPY"});
+    return reply.starts_with("-");
+  }));
+  CHECK_THAT(reply, Contains(": cannot link: "));
+  CHECK_THAT(client.Do({"STOUT.COPY", "0", "0"}), StartsWith("-ERR no such file"));
+}
+
 TEST_CASE("a copy with a damaged byte is not served") {
   BlowfishServer source(kSourceShards, kSmallMerges);
   FillSource(source.port(), "k", 2000, 100);

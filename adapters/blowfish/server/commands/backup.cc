@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -89,11 +90,15 @@ Step BackUp(Work& work) {
   return Step::kBegun;
 }
 
+// Returns true if the shard could not be linked.
+bool HasFailed(const Subrequest& subrequest) {
+  return subrequest.reply_begin < subrequest.reply_end || !subrequest.error.empty();
+}
+
 // Returns the place of a shard that could not be linked.
 std::optional<Batch::Place> FindFailed(const Gather& gather) {
-  const auto failed = std::ranges::find_if(gather.places, [&](Batch::Place place) {
-    return gather.At(place).reply_begin < gather.At(place).reply_end;
-  });
+  const auto failed = std::ranges::find_if(
+      gather.places, [&](Batch::Place place) { return HasFailed(gather.At(place)); });
   return failed == gather.places.end() ? std::nullopt : std::optional(*failed);
 }
 
@@ -146,6 +151,13 @@ void ToAllShardsIfBegun(FanOut& out) {
   if (out.request.arguments.size() == 1) ToAllShards(out);
 }
 
+bool IsLinked(const Request& request, const Batch& batch) {
+  const auto places = std::span(batch.order).subspan(request.first, request.subrequests);
+  return std::ranges::none_of(places, [&](Batch::Place place) {
+    return HasFailed(batch.parts[place.shard].subrequests[place.index]);
+  });
+}
+
 void ReadCopied(Request& request, Batch& batch) {
   Diagnostics why;
   if (auto* const piece = std::get_if<CopiedPiece>(&request.parsed)) {
@@ -157,6 +169,7 @@ void ReadCopied(Request& request, Batch& batch) {
     if (bytes) piece->bytes = *std::move(bytes);
   } else {
     batch.copied.clear();
+    if (!IsLinked(request, batch)) return;  // An error is the answer, so nobody reads the files.
     auto files = TakeFiles(request.As<BackupTarget>().temporary(), &why);
     if (files) batch.copied = *std::move(files);
   }
