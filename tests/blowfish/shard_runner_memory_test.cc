@@ -187,6 +187,43 @@ TEST_CASE("a shard keeps no memory of large values that were read") {
   CHECK(stout::test::Bytes() < before + kMiB);
 }
 
+TEST_CASE("a shard keeps no memory of a command with many keys") {
+  OpenedShard opened{Schema()};
+  opened.options.compaction = {.freeze_bytes = 1 << 28, .merge_bytes = 1 << 28};
+  opened.Open();
+  CommandWords keys;
+  CommandWords mset = {"MSET"};
+  for (int i = 0; i < 100'000; ++i) {
+    keys.push_back(std::to_string(i));
+    mset.insert(mset.end(), {keys.back(), ""});
+  }
+  CommandWords command = {"MGET"};
+  command.insert(command.end(), keys.begin(), keys.end());
+  if (GENERATE(false, true)) command = mset;
+  CAPTURE(command.front());
+  ShardClient(opened).Do({mset});
+  opened.Open();  // with the keys in its table, and no room for more of them under way
+  ShardRunner runner = MakeRunner(opened);
+  {
+    ShardClient small(opened);
+    small.Make({{"SET", "1", ""}, {"GET", "1"}});
+    small.Add(runner);
+    runner.Run();
+    small.Finish(runner);
+  }
+  const std::size_t before = stout::test::Bytes();
+  {
+    ShardClient client(opened);
+    client.Make({command});
+    client.Add(runner);
+    runner.Run();
+    client.Finish(runner);
+    CHECK(client.Error(0).empty());
+  }
+  constexpr std::size_t kKept = std::size_t{4} << 20;  // by the log, for the next group
+  CHECK(stout::test::Bytes() < before + kKept);
+}
+
 TEST_CASE("a page of SCAN keeps no memory of keys that it does not return") {
   OpenedShard opened{Schema()};
   opened.options.compaction = {};

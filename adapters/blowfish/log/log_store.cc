@@ -12,6 +12,8 @@ namespace stout::blowfish {
 namespace {
 
 constexpr std::uint32_t kRestOfBatch = std::numeric_limits<std::uint32_t>::max();
+/// Room for this number of pending keys is kept; larger batches are rare.
+constexpr std::size_t kPendingKept = 16384;
 constexpr std::size_t kEpochBytes = MaxOperationBytes(0, 0);
 
 std::uint64_t DrawSeed() {
@@ -217,6 +219,8 @@ void LogStore::OnCommitted(Append& append, Errc errc) {
   for (std::string_view rest = append.payload; !rest.empty();) {
     Settle(*TakeOperation(&rest), append, errc);
   }
+  // Not `= {}`, which keeps the memory.
+  if (pending_.empty() && pending_.bucket_count() > kPendingKept) pending_ = decltype(pending_)();
   if (append.done) append.done(errc);
   for (const Waiter& waiter : append.waiters) Resolve(waiter, errc);
 }

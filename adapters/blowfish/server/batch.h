@@ -121,6 +121,16 @@ struct Subrequest {
   return size;
 }
 
+/// Empties a vector or string. It keeps its memory if that is for `kept` elements at most.
+template <typename Container>
+void ClearAndKeep(Container& container, std::size_t kept) {
+  if (container.capacity() > kept) {
+    container = Container();
+  } else {
+    container.clear();
+  }
+}
+
 using resp::kNoMemory;
 
 /// The part of a batch that one shard does: its subrequests, begun in order.
@@ -220,11 +230,11 @@ struct Batch {
 
   /// Keeps only the memory that small batches need.
   void Clear() {
-    Reset(requests, kRequestsKept);
-    Reset(order, kRequestsKept);
+    ClearAndKeep(requests, kRequestsKept);
+    ClearAndKeep(order, kRequestsKept);
     for (SubBatch& part : parts) {
-      Reset(part.subrequests, kRequestsKept);
-      Reset(part.replies, kRepliesKept);
+      ClearAndKeep(part.subrequests, kRequestsKept);
+      ClearAndKeep(part.replies, kRepliesKept);
       part.next = 0;
       part.kept = 0;
     }
@@ -233,15 +243,6 @@ struct Batch {
  private:
   static constexpr std::size_t kRequestsKept = 1024;
   static constexpr std::size_t kRepliesKept = std::size_t{64} << 10;
-
-  template <typename Container>
-  static void Reset(Container& container, std::size_t kept) {
-    if (container.capacity() > kept) {
-      container = Container();
-    } else {
-      container.clear();
-    }
-  }
 };
 
 inline const Request& SubBatch::RequestOf(const Subrequest& subrequest) const {

@@ -15,6 +15,9 @@ namespace {
 /// number in between is a guess.
 constexpr std::size_t kFewReads = 3;
 
+/// More reads than connections usually have under way. Memory for more is not kept.
+constexpr std::size_t kReadsKept = 4096;
+
 }  // namespace
 
 ShardRunner::ShardRunner(Shard& shard, std::size_t number, Worker worker)
@@ -126,7 +129,6 @@ void ShardRunner::ReadAllGathered() {
   const bool counts =
       together < std::max<std::size_t>(gathered_.size(), 2) || shard_.files().packed_blocks();
   if (counts) worker_.read_time->Begin(worker_.now());
-  found_.clear();
   try {
     AnswerAllGathered(together);
   } catch (const std::exception&) {
@@ -138,12 +140,13 @@ void ShardRunner::ReadAllGathered() {
       OnRead(*gathered_[i].batch);
     }
   }
-  gathered_.clear();
+  ClearAndKeep(gathered_, kReadsKept);
+  ClearAndKeep(gathered_keys_, kReadsKept);
+  ClearAndKeep(found_, kReadsKept);
   if (counts) worker_.read_time->End(worker_.now());
 }
 
 void ShardRunner::AnswerAllGathered(std::size_t together) {
-  gathered_keys_.clear();
   for (std::size_t i = 0; i < together; ++i) gathered_keys_.push_back(gathered_[i].key);
   found_.assign(gathered_.size(), false);
   const auto answer = [&](std::size_t i, auto reply) {

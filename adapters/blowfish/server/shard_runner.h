@@ -107,8 +107,9 @@ class ShardRunner {
   WaitQueue waits_;
   Slices slices_;
   std::vector<Read> gathered_;
+  // Scratch, empty between reads.
   std::vector<std::string_view> gathered_keys_;
-  std::vector<bool> found_;  // Scratch.
+  std::vector<bool> found_;
 };
 
 }  // namespace stout::blowfish

@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace stout::blowfish {
+namespace {
+
+/// Room for this number of keys is kept; commands with more are rare.
+constexpr std::size_t kAwaitedKept = 4096;
+
+}  // namespace
 
 void WaitQueue::Reserve(std::size_t open) {
   for (SubBatches* const list : {&ready_, &running_, &waiting_, &late_}) {
@@ -14,7 +20,11 @@ void WaitQueue::StartPass() {
   ready_.insert(ready_.begin(), waiting_.begin(), waiting_.end());
   waiting_.clear();
   plain_waits_ = fence_waited_for_ = false;
-  if (!awaited_.empty()) awaited_.clear();
+  if (awaited_.bucket_count() > kAwaitedKept) {
+    awaited_ = decltype(awaited_)();  // clear() keeps the memory
+  } else if (!awaited_.empty()) {
+    awaited_.clear();
+  }
 }
 
 void WaitQueue::EndPass() {
