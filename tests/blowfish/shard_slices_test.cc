@@ -147,6 +147,30 @@ TEST_CASE("a page of SCAN ends behind many keys that were deleted", "[not_tsan]"
   CHECK(pages == (sorted ? std::vector<std::size_t>{0, 0, 1} : std::vector<std::size_t>{0, 1}));
 }
 
+TEST_CASE("a scan of large keys has pages that fit into --max-replies") {
+  OpenedShard opened{Schema()};
+  std::vector<std::string> expected;
+  ShardClient client(opened);
+  for (int i = 0; i < 100; ++i) {
+    expected.push_back(std::to_string(100 + i) + std::string(i % 7 * 300, 'x'));
+    client.Do({{"SET", expected.back(), "v"}});
+  }
+  client.set_max_replies(5000);
+  std::vector<std::string> found;
+  std::optional<std::string> end;
+  do {
+    const std::optional<std::string> after = end;
+    const auto keys = opened.shard().KeysAfter(after, 100, Shard::Keys::kWithValue, &end, 5000 / 2);
+    REQUIRE(!keys.empty());
+    found.insert(found.end(), keys.begin(), keys.end());
+  } while (end);
+  CHECK(found == expected);
+  client.Do({{"SCAN", "0", "COUNT", "100"}});
+  CHECK(client.Error(0).empty());
+  CHECK(client.At(0).keys.size() > 1);
+  CHECK(client.At(0).scanned);
+}
+
 TEST_CASE("pages of scans beyond --max-replies are errors and hold no memory") {
   OpenedShard opened{Schema()};
   Fill(opened, 100);

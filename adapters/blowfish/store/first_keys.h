@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 
 namespace stout::blowfish {
 
-/// The first keys, up to a given number, of those that are offered, in byte order.
+/// The first keys, up to a given number and size, of those that are offered, in byte order.
 ///
 /// Space: those keys.   Cost: of a key that is not among them, a comparison.
 /// Threads: none of its own; callers serialise.
@@ -21,7 +22,10 @@ class FirstKeys {
   /// next store would end the page at its first such key.
   static constexpr std::size_t kMostPassed = 10'000;
 
-  explicit FirstKeys(std::size_t count) : count_(count) {}
+  /// `max_bytes`: maximum bytes of the keys and their std::string objects. The first key is taken
+  /// whatever its size.
+  explicit FirstKeys(std::size_t count, std::size_t max_bytes = SIZE_MAX)
+      : count_(count), max_bytes_(max_bytes) {}
 
   /// A key that was not offered before. False: neither it nor any key behind it is among the first,
   /// so that who offers keys in order can stop.
@@ -29,21 +33,24 @@ class FirstKeys {
     if (IsBeyond(key)) return false;
     if (keys_.size() == count_) {
       std::ranges::pop_heap(keys_);
+      bytes_ -= SizeOf(keys_.back());
       keys_.back() = key;
     } else {
       keys_.emplace_back(key);
     }
+    bytes_ += SizeOf(key);
     std::ranges::push_heap(keys_);
-    return true;
+    while (bytes_ > max_bytes_ && keys_.size() > 1) {
+      RemoveLast();
+      count_ = keys_.size();
+    }
+    return !IsBeyond(key);
   }
 
   /// No key behind this one is among the first from now on.
   void EndAt(std::string_view key) {
     end_ = key;
-    while (!keys_.empty() && keys_.front() > key) {
-      std::ranges::pop_heap(keys_);
-      keys_.pop_back();
-    }
+    while (!keys_.empty() && keys_.front() > key) RemoveLast();
   }
 
   /// Returns true if neither this key nor any key behind it would be among the first.
@@ -64,7 +71,18 @@ class FirstKeys {
   }
 
  private:
-  std::size_t count_;
+  [[nodiscard]] static std::size_t SizeOf(std::string_view key) {
+    return sizeof(std::string) + key.size();
+  }
+  void RemoveLast() {
+    std::ranges::pop_heap(keys_);
+    bytes_ -= SizeOf(keys_.back());
+    keys_.pop_back();
+  }
+
+  std::size_t count_;  // Smaller once the keys were too large.
+  const std::size_t max_bytes_;
+  std::size_t bytes_ = 0;
   std::optional<std::string> end_;
   std::vector<std::string> keys_;  // A heap: the last one in front.
 };

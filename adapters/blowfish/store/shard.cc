@@ -207,8 +207,9 @@ std::optional<std::string_view> Shard::ReadRange(KeyView key, const ByteRange& r
 }
 
 std::vector<std::string> Shard::KeysAfter(std::optional<std::string_view> after, std::size_t count,
-                                          Keys which, std::optional<std::string>* end) {
-  FirstKeys first(count);
+                                          Keys which, std::optional<std::string>* end,
+                                          std::size_t max_bytes) {
+  FirstKeys first(count, max_bytes);
   const auto is_wanted = [which](const LogEntry& entry) {
     return which == Keys::kAll || !entry.deleted;
   };

@@ -188,15 +188,16 @@ class Shard {
   enum class Keys : std::uint8_t { kWithValue, kAll };
 
   /// Returns the first `count` existing keys behind `after`, in byte order; nullopt: from the first
-  /// key on. Returns fewer if there are no more, or with kWithValue, if many deleted keys of a
-  /// store are in between. `end` gets the key behind which there may be more, or nullopt if there
-  /// are none.
+  /// key on. Returns fewer if there are no more, if more are larger than `max_bytes`, as FirstKeys,
+  /// or with kWithValue, if many deleted keys of a store are in between. `end` gets the key behind
+  /// which there may be more, or nullopt if there are none.
   ///
   /// Cost: a search in each store. From time to time, see TableKeys, also a look at each key of the
   /// log's table, which takes about a millisecond for 30,000 keys.
   [[nodiscard]] std::vector<std::string> KeysAfter(std::optional<std::string_view> after,
                                                    std::size_t count, Keys which = Keys::kWithValue,
-                                                   std::optional<std::string>* end = nullptr);
+                                                   std::optional<std::string>* end = nullptr,
+                                                   std::size_t max_bytes = SIZE_MAX);
 
   /// Begins a search of the records that match, in no order.
   [[nodiscard]] ShardSearch BeginSearch(const LogQuery& query) const;

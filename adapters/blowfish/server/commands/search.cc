@@ -143,8 +143,9 @@ bool ScanKeys(Slice& slice) {
   const auto& page = slice.work.As<ScanPage>();
   Subrequest& found = slice.work.subrequest;
   std::optional<std::string> end;
-  found.keys =
-      slice.work.shard().KeysAfter(found.scanned, page.limit, Shard::Keys::kWithValue, &end);
+  // Half of the replies: the rest has room for `end`, unless that is a large deleted key.
+  found.keys = slice.work.shard().KeysAfter(found.scanned, page.limit, Shard::Keys::kWithValue,
+                                            &end, slice.work.batch.batch->max_replies / 2);
   found.scanned = std::move(end);
   if (!page.strings) found.keys.clear();
   if (page.match) {
