@@ -64,7 +64,7 @@ class Moving {
 
 TEST_CASE("ranges are moved under load, stay there, and come back", "[node][members]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
-  CheckRun(RunUnderLoad(nodes, "moved", [&](const LoadThreads& load) {
+  const MemberRun run = RunUnderLoad(nodes, "moved", [&](const LoadThreads& load) {
     Moving moving(nodes);
     const std::vector<RangeId> others = nodes.view().RangesOf(nodes.address(2));
     moving.Move(nodes.address(1));
@@ -77,7 +77,9 @@ TEST_CASE("ranges are moved under load, stay there, and come back", "[node][memb
     moving.Move("AUTO");
     CHECK(moving.AwaitBack());
     CHECK(Progress(nodes, load, 200));
-  }));
+  });
+  CheckRun(run);
+  CHECK(run.failed == 0);  // they wait for the successor
 }
 
 TEST_CASE("a node that was killed gets the ranges back that were moved to it",
