@@ -119,6 +119,35 @@ TEST_CASE("an owner that stands still for less than its lease drops no member",
   }));
 }
 
+// A command that reaches the owner while it stands still must not be answered from its memory.
+TEST_CASE("an owner that stands still for twice its lease has another one when it goes on",
+          "[node][members][not_tsan]") {
+  MemberNodes nodes;
+  CheckRun(RunUnderLoad(nodes, "owner-outlived", [&](const LoadThreads& load) {
+    const std::vector<RangeId> own = nodes.view().RangesOf(nodes.address(0));
+    REQUIRE_FALSE(own.empty());
+    const std::string key = KeyOf(own.front());
+    const auto set = [&](std::size_t node, const std::string& value) {
+      return MemberNodes::Ask(nodes.ports()[node], {"SET", key, value}) == "+OK";
+    };
+    REQUIRE(set(0, "former"));
+    RespClient waiting(nodes.ports()[0]);
+    REQUIRE(waiting.Do({"GET", key}) == "$former");
+    const auto begin = std::chrono::steady_clock::now();
+    nodes.program(0).Signal(SIGSTOP);
+    CHECK(nodes.Await([&] { return set(1, "latter"); }));
+    waiting.Queue({"GET", key});
+    waiting.Send("");
+    std::this_thread::sleep_until(begin + 4s);  // the fault is a time: twice the ttl
+    nodes.program(0).Signal(SIGCONT);
+    const std::string reply = waiting.Receive();
+    CAPTURE(reply);
+    CHECK((reply == "$latter" || reply.starts_with("-TRYAGAIN")));
+    CHECK(nodes.AwaitMembers());
+    CHECK(Progress(nodes, load, 100));
+  }));
+}
+
 TEST_CASE("a node that comes back is filled, and then has all by itself",
           "[node][members][not_tsan]") {
 #ifdef STOUT_HAS_ROCKSDB
