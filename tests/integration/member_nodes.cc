@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -32,6 +33,12 @@ std::string KeyOf(std::size_t range) {
   const auto& tags = redis::SlotTags();
   constexpr std::size_t kRanges = MemberNodes::kRanges;
   return fmt::format("{{{}}}key", tags[(range * redis::kSlots + kRanges - 1) / kRanges]);
+}
+
+ChaosProtocol WritingAtAll() {
+  ChaosProtocol protocol = kRespProtocol;
+  protocol.greeting = "STOUT.LEVEL WRITE all\r\n";
+  return protocol;
 }
 
 MemberNodes::MemberNodes(const Options& options)
@@ -176,7 +183,8 @@ bool Progress(MemberNodes& nodes, const LoadThreads& load, std::uint64_t operati
 
 MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
                        const std::function<void(const LoadThreads&)>& events,
-                       std::vector<int> readers, const ChaosProtocol& protocol) {
+                       std::vector<int> readers, const ChaosProtocol& protocol,
+                       const std::function<bool(const Operation&)>& counts) {
   MemberRun run;
   const std::uint64_t seed = Rounds("STOUT_CHAOS_SEED", 1);
   {
@@ -195,6 +203,7 @@ MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
     if (!Eventually([&] { return reader.Read(key); })) run.recovered = false;
   }
   run.history.insert(run.history.end(), reader.history().begin(), reader.history().end());
+  if (counts) std::erase_if(run.history, std::not_fn(counts));
   run.judgement = JudgeHistory(run.history);
   if (!run.served || !run.recovered || run.judgement.verdict != Judgement::Verdict::kLinearizable) {
     nodes.Keep(name, run.history);

@@ -99,6 +99,9 @@ class MemberNodes {
   std::vector<Node> nodes_;
 };
 
+// Clients that write at level `all`.
+[[nodiscard]] ChaosProtocol WritingAtAll();
+
 // A key of a range.
 [[nodiscard]] std::string KeyOf(std::size_t range);
 
@@ -116,10 +119,12 @@ struct MemberRun {
 
 // Clients write and read a few keys by any node while `events` run. Then each key is read by the
 // nodes at `readers`, by default all. `name`: of what is kept of a run that is not linearizable.
+// `counts`: operations of the history that are judged, by default all.
 [[nodiscard]] MemberRun RunUnderLoad(MemberNodes& nodes, const std::string& name,
                                      const std::function<void(const LoadThreads&)>& events,
                                      std::vector<int> readers = {},
-                                     const ChaosProtocol& protocol = kRespProtocol);
+                                     const ChaosProtocol& protocol = kRespProtocol,
+                                     const std::function<bool(const Operation&)>& counts = {});
 
 // Requires of a run that no operation went wrong for a client, except those that failed.
 void CheckRun(const MemberRun& run);
