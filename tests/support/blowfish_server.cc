@@ -13,11 +13,12 @@ BlowfishServer::BlowfishServer(int shards, std::vector<std::string> settings)
 
 std::vector<std::string> BlowfishServer::Command() const {
   // A data race ends it, so that the test sees it.
+  std::vector<std::string> command = kWithoutFileSignal;
   // clang-format off
-  std::vector<std::string> command = {
-      "env", "TSAN_OPTIONS=halt_on_error=1",
+  command.insert(command.end(), {
+      "TSAN_OPTIONS=halt_on_error=1",
       STOUT_BLOWFISH_SERVER, "--listen", "127.0.0.1:" + std::to_string(port()),
-      "--dir", DataDirectory(), "--shards", std::to_string(shards_)};
+      "--dir", DataDirectory(), "--shards", std::to_string(shards_)});
   // clang-format on
   command.insert(command.end(), settings_.begin(), settings_.end());
   return command;

@@ -64,6 +64,10 @@ void PrivateServer::Signal(int signal) {
   if (signal == SIGSTOP || signal == SIGCONT) stopped_ = signal == SIGSTOP;
 }
 
+void PrivateServer::FillDisk(bool full) {
+  if (process_ && process_->Running()) process_->FillDisk(full);
+}
+
 bool PrivateServer::Up() const { return process_ && process_->Running() && !stopped_; }
 
 std::string PrivateServer::Log() const {

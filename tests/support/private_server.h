@@ -24,6 +24,9 @@ class PrivateServer {
   void Start();             // Again, where it was. Throws, with its log, if it does not.
   void Kill();              // kill -9: what was in its memory is gone.
   void Signal(int signal);  // To all its processes: SIGSTOP, SIGCONT.
+  // As Process::FillDisk, for a server of one process. One that has ended, perhaps by that, is left
+  // alone.
+  void FillDisk(bool full);
   // It runs, and was not told to stand still.
   [[nodiscard]] bool Up() const;
   // Returns its standard output and error.

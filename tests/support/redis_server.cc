@@ -11,12 +11,13 @@ RedisServer::RedisServer(std::vector<std::string> settings)
 }
 
 std::vector<std::string> RedisServer::Command() const {
+  std::vector<std::string> command = kWithoutFileSignal;
   // clang-format off
-  std::vector<std::string> command = {
+  command.insert(command.end(), {
       "redis-server", "--bind", "127.0.0.1", "--port", std::to_string(port()),
       "--unixsocket", Socket(), "--dir", directory(),
       "--save", "", "--appendonly", "yes", "--appendfsync", "always",
-      "--enable-debug-command", "yes"};
+      "--enable-debug-command", "yes"});
   // clang-format on
   command.insert(command.end(), settings_.begin(), settings_.end());
   return command;
