@@ -41,6 +41,7 @@ TEST_CASE("the record of a datalet that is leaving goes once it is in for no ran
   Registration registration(*leases.registry());
   const SessionId session = Join(leases, "n:1");
   const Epoch epoch = Take(leases, session, 3);
+  Make(leases, ChangeConfig({}, 0));
   Make(leases, AddDatalet("x", kLeaving, 0));
   const Revision set =
       Make(leases, ChangeSet(3, epoch, {.members = {{"a", true}, {"x", true}}}, 0));

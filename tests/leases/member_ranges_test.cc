@@ -6,6 +6,7 @@
 #include <atomic>
 #include <boost/asio/thread_pool.hpp>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "cut_off.h"
@@ -94,6 +95,26 @@ TEST_CASE("a placement of the user's own is obeyed, and gaps in it are filled", 
   KnownDatalets by_default(15min);
   by_default.Learn(Present({{"a", 1}, {"b", 1}, {"c", 1}}), kStart);
   CHECK(known.Wanted(1, {}, 2, kStart) == by_default.Wanted(1, {}, 2, kStart));
+}
+
+TEST_CASE("a range whose record is lost begins again with a datalet that was in", "[members]") {
+  KnownDatalets known(15min);
+  RegistryTable records;
+  records.datalets = Present({{"a", 1}, {"b", 1}, {"c", 1}});
+  const std::vector<std::string> placed = PlaceRange(0, records.datalets, 3);
+  const auto first = [&](RangeId range, const std::set<std::string>& usable) {
+    return known.First(range, 3, kStart, [&](const auto& id) { return usable.contains(id); });
+  };
+  known.Learn(records, kStart);
+  CHECK(first(0, {"a", "b", "c"}) == placed[0]);  // a new range
+  CHECK(first(0, {placed[2]}) == placed[2]);
+  records.sets[0].value = RecordOf(placed);
+  records.sets[0].value.members[0].in = false;
+  known.Learn(records, kStart);
+  known.Learn(RegistryTable(), kStart);
+  CHECK(first(0, {"a", "b", "c"}) == placed[1]);
+  CHECK(first(0, {placed[0], placed[2]}) == placed[2]);
+  CHECK_FALSE(first(0, {placed[0]}));
 }
 
 TEST_CASE("a node is cut off from a member that stays in under one other owner", "[members]") {
@@ -255,6 +276,7 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
   ScriptedRegistry registry;
   Registration registration(registry);
   RegistryTable records;
+  records.config = {ClusterConfig{}, 1};
   const OwnDatalet own{
       .id = "a", .datalet = {.url = "stout://n:1", .node = "n:1"}, .store = &store};
   const auto added = [&] {
@@ -303,6 +325,11 @@ TEST_CASE("an id of a datalet stands for the data of one store", "[members]") {
     CHECK(added() == 0);
     records.datalets.clear();  // STOUT.DATALET REMOVE
     CHECK(added() == 0);
+    records.config.reset();  // the registry has lost all records
+    CHECK(added() == 1);
+    records.datalets["a"] = {{.url = "redis://h:1"}, 4};
+    registration.Tick(records, 7, kStart + 2s);
+    CHECK(registry.changes().size() == 1);
   }
   SECTION("a store with a URL is one datalet, whichever id it was given") {
     records.datalets["a"] = {{.url = "redis://h:1"}, 4};

@@ -1,5 +1,9 @@
 #include "known_datalets.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -13,6 +17,16 @@ void KnownDatalets::Learn(const std::map<std::string, Recorded<Datalet>>& presen
     known.gone = known.datalet.value.node.empty() ? now - replace_after_ : now;
   }
   for (const auto& [id, datalet] : present) known_[id] = {datalet, std::nullopt};
+}
+
+void KnownDatalets::Learn(const RegistryTable& records, TimePoint now) {
+  Learn(records.datalets, now);
+  for (const auto& [range, set] : records.sets) {
+    Seen& seen = sets_[range] = {};
+    for (const RangeRecord::Member& member : set.value.members) {
+      if (member.in) seen.in.push_back(member.datalet);
+    }
+  }
 }
 
 bool KnownDatalets::TakeReplaced(TimePoint now) {
@@ -55,6 +69,23 @@ std::vector<std::string> KnownDatalets::Wanted(RangeId range, const RangeRecord&
     if (std::find(wanted.begin(), wanted.end(), id) == wanted.end()) wanted.push_back(id);
   }
   return wanted;
+}
+
+std::optional<std::string> KnownDatalets::First(
+    RangeId range, std::size_t replicas, TimePoint now,
+    const std::function<bool(const std::string&)>& usable) {
+  const auto seen = sets_.find(range);
+  const bool lost = seen != sets_.end();
+  const std::vector<std::string> ids = lost ? seen->second.in : Wanted(range, {}, replicas, now);
+  const auto first = std::find_if(ids.begin(), ids.end(), usable);
+  if (lost && (first != ids.end() || !std::exchange(seen->second.complained, true))) {
+    spdlog::error(
+        "range {}: the lease service has lost its record. These datalets were in sync: {}. {}",
+        range, fmt::join(ids, ", "),
+        first != ids.end() ? fmt::format("The range begins again with {}", *first)
+                           : "The range waits for one of them");
+  }
+  return first != ids.end() ? std::optional(*first) : std::nullopt;
 }
 
 }  // namespace stout

@@ -185,11 +185,9 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     if (const auto found = table.sets.find(order.range); found != table.sets.end()) {
       record = found->second;
     } else {
-      const auto wanted = known_.Wanted(order.range, {}, config_.replicas, Now());
-      const auto first = std::find_if(wanted.begin(), wanted.end(), [this](const auto& id) {
-        return datalets_->StoreOf(id) != nullptr;
-      });
-      if (first == wanted.end()) return false;  // no datalet has come yet
+      const auto usable = [this](const auto& id) { return datalets_->StoreOf(id) != nullptr; };
+      const auto first = known_.First(order.range, config_.replicas, Now(), usable);
+      if (!first) return false;  // no datalet has come yet
       record.value.members.push_back({.datalet = *first, .in = true, .since = UnixTime()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
     }
@@ -292,7 +290,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       config_ = table.config->value;
       config_revision_ = table.config->revision;
     }
-    known_.Learn(table.datalets, Now());
+    known_.Learn(table, Now());
     datalets_->Learn(table.datalets);
   }
 

@@ -53,7 +53,8 @@ void Registration::Bring(std::vector<OwnDatalet> own) {
 void Registration::Tick(const RegistryTable& records, SessionId session, TimePoint now) {
   for (Own& own : own_) {
     const SessionId registered = *own.registered;
-    const bool lasts = own.datalet.store == nullptr && registered != 0;
+    // The registry keeps the configuration for ever. If it has none, it has lost all records.
+    const bool lasts = own.datalet.store == nullptr && registered != 0 && records.config;
     const bool lacks = registered != session || !records.datalets.contains(own.datalet.id);
     if (lacks && !lasts && now >= own.due) Add(own, records, session, now);
     if (own.datalet.store == nullptr && now >= own.due) RemoveDouble(own, records, now);
