@@ -5,6 +5,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <stdexcept>
 
 namespace stout::test {
@@ -31,6 +32,8 @@ std::vector<std::string> EtcdServer::Command() const {
           "--heartbeat-interval", "50", "--election-timeout", "500"};
   // clang-format on
 }
+
+void EtcdServer::RemoveData() { std::filesystem::remove_all(directory() + "/data"); }
 
 bool EtcdServer::Answers() const {
   try {

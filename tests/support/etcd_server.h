@@ -15,6 +15,8 @@ class EtcdServer : public PrivateServer {
   // POSTs to the JSON gateway: {"/v3/kv/compaction", R"({"revision": "7"})"}. Throws unless it is
   // answered with success.
   std::string Call(const std::string& path, const std::string& body) const;
+  // Call it while the server does not run: it then starts with an empty directory.
+  void RemoveData();
 
  private:
   [[nodiscard]] std::vector<std::string> Command() const override;
