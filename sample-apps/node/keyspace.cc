@@ -111,7 +111,7 @@ class Shared final : public Keyspace {
         started_(std::move(started)),
         server_(keys, *source_, *leases_, ServerOptions(config)),
         ranges_(server_, members),
-        // The owner may wait for the range, and then for the store.
+        // The owner may wait for a read of the stores, and then until a change is durable.
         cluster_{server_,
                  {},
                  {std::move(clients), config.password, 2 * config.map.engine.reply_deadline,
