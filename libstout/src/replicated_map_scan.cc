@@ -71,7 +71,7 @@ bool ReplicatedMap::State::Renew(ScannedKey& key) const {
     key.state = known->stored();
     return true;
   }
-  return set_.swept() && set_.IsSettled(key.state.stamp);
+  return !set_.differ() && set_.IsSettled(key.state.stamp);
 }
 
 }  // namespace stout::inline v1

@@ -1,5 +1,7 @@
 // Goal: a page of a ReplicatedMap's keys shows settled states only, and all that was answered.
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -130,6 +132,43 @@ TEST_CASE("a page repairs what a former owner left at some members", "[replicate
   REQUIRE(page.keys.size() == 1);
   for (MemberIndex m = 0; m < ReplicaWorld::kMembers; ++m)
     CHECK(world.StatesOf(m).at("k").value == page.keys[0].second);
+}
+
+TEST_CASE("a page of a range that all nodes write shows the newest state of each key",
+          "[replicated][sharing]") {
+  ReplicaWorld world;
+  ReplicatedMapOptions options = ReplicaWorld::Quick();
+  options.strong = false;
+  options.shared = true;
+  ReplicatedMap& owner = world.Open(options);
+  world.RunUntil([&] { return world.registry.record.shared != 0 && world.IsSettled(owner); });
+  // The map of a node that reaches these members, and reads pages at the first.
+  const auto make_node = [&](std::uint32_t number, const std::vector<MemberIndex>& reached) {
+    std::vector<Replica> replicas;
+    for (const Replica& each : world.Replicas()) replicas.push_back({each.datalet, nullptr});
+    for (const MemberIndex m : reached) replicas[m].store = world.stores[m].get();
+    options.shared = false;
+    options.local = replicas[reached.front()].datalet;
+    options.clock = std::make_shared<NodeClock>();
+    options.clock->Reserve({.number = number, .from = 0, .until = UINT64_MAX >> 10});
+    auto map = std::make_unique<ReplicatedMap>(
+        world.context.get_executor(),
+        ReplicatedRange{.record = {world.registry.record, world.registry.revision},
+                        .scope = "range",
+                        .replicas = std::move(replicas)},
+        options);
+    REQUIRE_FALSE(world.Await([&](auto done) { map->Open(std::move(done)); }));
+    return map;
+  };
+  const auto a = make_node(1, {0});
+  const auto b = make_node(2, {1, 2});
+  CHECK_FALSE(world.Put(*a, "k", "1"));
+  CHECK_FALSE(world.Put(*b, "k", "2"));
+  const auto both = make_node(3, {0, 1});
+  CHECK(world.StatesOf(0).at("k").value == "1");
+  const Page page = Scan(world, *both);
+  CHECK_FALSE(*page.ec);
+  CHECK(page.keys == Pairs{{"k", "2"}});
 }
 
 }  // namespace
