@@ -52,5 +52,18 @@ TEST_CASE("a clock gives versions that are reserved only", "[clock]") {
   CHECK(clock.Next(kNow) == VersionOf(kMicros + 13, 2));
 }
 
+TEST_CASE("a reservation ends by the steady clock, although a version that was seen is ahead",
+          "[clock]") {
+  constexpr TimePoint kAsked{5s};  // of the steady clock
+  HybridClock clock;
+  const TimePoint ahead = kNow + 1h;
+  clock.Observe(VersionOf(HybridClock::MicrosOf(ahead), 2));
+  clock.Reserve(
+      {.number = 1, .from = 0, .until = HybridClock::MicrosOf(ahead + 300s), .end = kAsked + 300s});
+  CHECK(clock.Next(kNow + 299s, kAsked + 299s));
+  CHECK_FALSE(clock.Next(kNow + 301s, kAsked + 301s));
+  CHECK_FALSE(clock.Next(kNow, kAsked + 301s));  // the clock of the machine goes back
+}
+
 }  // namespace
 }  // namespace stout

@@ -1,6 +1,7 @@
 #include "reservation.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "stout/core/hybrid_clock.h"
 
@@ -9,9 +10,11 @@ namespace {
 
 using internal::HybridClock;
 
-// A node that is cut off from the registry writes for this time at most. It is a third of the time
-// after which the members must be merged.
-constexpr std::uint64_t kAhead = 300'000'000;  // us
+// A node that is cut off from the registry writes for this time at most, by its steady clock. It is
+// a third of the time after which the members must be merged. As many versions are reserved, from
+// the newest one on, which may be ahead of the clock.
+constexpr std::chrono::microseconds kLongest = std::chrono::minutes(5);
+constexpr std::uint64_t kAhead = kLongest.count();
 // A change of the registry is done if the record already is as asked. So nodes that ask for the
 // same number at once must not ask for the same time.
 constexpr std::uint64_t kSpread = 1 << 24;  // us
@@ -23,9 +26,14 @@ void Reservation::Tick(const RegistryTable& records) {
   {
     const std::lock_guard lock(mutex_);
     const std::uint64_t now = clock_->Present();
-    if (asks_ || (own_ && own_->until >= now + kAhead / 2)) return;
+    const TimePoint steady = NodeClock::SteadyTime();
+    const bool lasts =
+        own_ && own_->until >= now + kAhead / 2 && own_->end >= steady + kLongest / 2;
+    if (asks_ || lasts) return;
     asked = own_ ? *own_ : Choose(records, now);
-    asked.until = std::max(now, asked.from) + kAhead + random_() % kSpread;
+    // Not less than before: a node that gets the number next begins behind it.
+    asked.until = std::max(std::max(now, asked.from) + kAhead, asked.until) + random_() % kSpread;
+    asked.end = steady + kLongest;
     asks_ = true;
   }
   registry_.Change(ReserveVersions(asked.number, asked.until, asked.revision),
@@ -60,7 +68,8 @@ void Reservation::OnAnswer(Number asked, ErrorCode ec, const ChangeAnswer& answe
   if (ec || answer.outcome != ChangeOutcome::kDone) return;
   asked.revision = answer.revision;
   own_ = asked;
-  clock_->Reserve({.number = asked.number, .from = asked.from, .until = asked.until});
+  clock_->Reserve(
+      {.number = asked.number, .from = asked.from, .until = asked.until, .end = asked.end});
 }
 
 }  // namespace stout

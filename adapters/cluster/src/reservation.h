@@ -29,7 +29,7 @@ class Reservation : public std::enable_shared_from_this<Reservation> {
   [[nodiscard]] const std::shared_ptr<NodeClock>& clock() const { return clock_; }
   /// Returns true if the node has versions now.
   [[nodiscard]] bool valid() const { return clock_->Next().has_value(); }
-  /// Reserves versions if few are left. Call it from time to time.
+  /// Reserves versions if few are left, or for a short time only. Call it from time to time.
   void Tick(const RegistryTable& records);
 
  private:
@@ -38,6 +38,7 @@ class Reservation : public std::enable_shared_from_this<Reservation> {
     Revision revision = 0;    // of its record
     std::uint64_t from = 0;   // microseconds
     std::uint64_t until = 0;  // likewise
+    TimePoint end{};          // by the steady clock
   };
 
   [[nodiscard]] Number Choose(const RegistryTable& records, std::uint64_t now);

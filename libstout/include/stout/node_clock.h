@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
@@ -20,7 +21,11 @@ class NodeClock {
   }
   [[nodiscard]] std::optional<Version> Next() {
     const std::lock_guard lock(mutex_);
-    return clock_.Next(UnixTime());
+    return clock_.Next(UnixTime(), SteadyTime());
+  }
+  /// Returns the present time of the clock of Reservation::end.
+  [[nodiscard]] static TimePoint SteadyTime() {
+    return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
   }
   void Observe(Version version) {
     const std::lock_guard lock(mutex_);

@@ -9,7 +9,8 @@ std::uint64_t HybridClock::MicrosOf(TimePoint unix_time) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0));
 }
 
-std::optional<Version> HybridClock::Next(TimePoint unix_time) {
+std::optional<Version> HybridClock::Next(TimePoint unix_time, TimePoint steady_time) {
+  if (steady_time > reservation_.end) return std::nullopt;
   const std::uint64_t next = std::max({MicrosOf(unix_time), newest_ + 1, reservation_.from + 1});
   if (next > reservation_.until) return std::nullopt;
   newest_ = next;

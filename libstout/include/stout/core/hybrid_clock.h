@@ -34,12 +34,16 @@ class HybridClock {
     std::uint32_t number = 0;  ///< < kNumbers
     std::uint64_t from = 0;
     std::uint64_t until = 0;
+    /// They may be given until this time of the steady clock. It bounds the time in which a node
+    /// uses them, also if the newest version that it saw was ahead of its own clock.
+    TimePoint end = TimePoint::max();
   };
   /// Replaces the former reservation.
   void Reserve(const Reservation& reservation) { reservation_ = reservation; }
 
-  /// Returns the version of the next change; nullopt if no reserved one is left.
-  [[nodiscard]] std::optional<Version> Next(TimePoint unix_time);
+  /// Returns the version of the next change; nullopt if no reserved one is left, or if the
+  /// reservation has ended. `steady_time`: of the clock of Reservation::end.
+  [[nodiscard]] std::optional<Version> Next(TimePoint unix_time, TimePoint steady_time = {});
   /// Records that a state with this version exists.
   void Observe(Version version) { newest_ = std::max(newest_, MicrosOf(version)); }
 
