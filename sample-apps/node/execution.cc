@@ -236,6 +236,8 @@ std::optional<Entry> Execution::Look(const Request& request, KeyView key) {
 bool Execution::RunExec(Request& request) {
   if (!Gather(request)) return false;
   saw_new_ = true;  // that a watched key has changed, too
+  if (request.error.empty() && LacksRoom(request, held_, limits_.replies))
+    request.error = kNoRoomNow;
   if (request.error.empty()) RunQueued(request);
   held_.clear();
   return true;

@@ -18,6 +18,21 @@ bool TakeRoom(Request& request, ReplyRoom& room, std::size_t bytes) {
   return false;
 }
 
+// An estimate: some commands reply less than the values of their keys.
+bool LacksRoom(const Request& exec, const std::map<KeyView, KeyMap::Entry>& states,
+               const ReplyRoom& room) {
+  if (exec.epoch == 0) return false;
+  std::size_t bytes = 0;
+  for (const Request& queued : exec.queued) {
+    if (!queued.on_keys()) continue;
+    for (std::size_t i = 0; i < queued.keys_read(); ++i) {
+      const auto& value = states.at(queued.key(i)).value;
+      if (value) bytes += value->size() + ReplyRoom::kAround;
+    }
+  }
+  return bytes > room.left() && bytes <= room.size();
+}
+
 void KeyTurn::Run(const std::string* state) {
   stored = state != nullptr;
   const DatedValue dated = state != nullptr ? DecodeValue(*state) : DatedValue{};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ namespace stout::node {
 /// Takes room for a part of the reply to a request. Returns false, and sets request.error, if less
 /// is left: kNoRoomNow if the command is of another node and others have taken some of the room.
 [[nodiscard]] bool TakeRoom(Request& request, ReplyRoom& room, std::size_t bytes);
+
+/// Returns true if a transaction of another node must be sent again, because its replies have room
+/// alone, but not after those of others. `states`: of its keys, before it. It would fail in part.
+[[nodiscard]] bool LacksRoom(const Request& exec, const std::map<KeyView, KeyMap::Entry>& states,
+                             const ReplyRoom& room);
 
 /// One of the keys of a command, in one turn of the strand. The command looks at it, may change it,
 /// and replies. The reply counts only if the command did not fail.

@@ -12,13 +12,15 @@ namespace stout::node {
 /// Threads: any.
 class ReplyRoom {
  public:
+  /// Bytes around a string in a reply: "$", its size, and the ends of two lines. At most 25.
+  static constexpr std::size_t kAround = 32;
+
   void Reset(std::size_t bytes) { left_ = size_ = bytes; }
   [[nodiscard]] std::size_t left() const { return left_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Takes room for a string of this size and what is around it in a reply. Returns the room that
   /// it took: 0 if less was left.
   [[nodiscard]] std::size_t Take(std::size_t bytes) {
-    constexpr std::size_t kAround = 32;  // "$", the size, and the ends of two lines: at most 25
     bytes += kAround;
     std::size_t left = left_;
     while (left >= bytes) {

@@ -152,6 +152,11 @@ TEST_CASE_METHOD(NeighbourTest, "forwarded commands are not to blame for the roo
   // Former commands of a transaction may have changed keys.
   CHECK(AsPeer({{"STOUT.EXEC", "0", "2", "GET", own, "2", "GET", own}}).front() ==
         "[$" + value + ", " + kTooLarge + "]");
+  // Nothing of it is done if the replies before it take the room.
+  CHECK(AsPeer({{"GET", own}, {"STOUT.EXEC", "0", "2", "INCR", own + "n", "2", "GETDEL", own}}) ==
+        std::vector<std::string>{"$" + value, kNoRoom});
+  CHECK(client.Do({"GET", own + "n"}) == "(nil)");
+  CHECK(client.Do({"GET", own}) == "$" + value);
   // Without values, too.
   node.service.limits.max_replies = 200;
   Words absent = {"MGET"};
