@@ -316,7 +316,9 @@ asio::awaitable<void> LevelCommands::CountRange(Question& question, RangeId rang
         table_->ranges.Run(range, true,
                            [epoch, members = question.members, timeout = question.timeout,
                             done = std::move(done)](const RangeServer::Served& served) mutable {
-                             if (!served || served->epoch != epoch) return done(Errc::kFenced, 0);
+                             // In mode aa+ec the map of another node may have made the change.
+                             if (!served || served->shared || served->epoch != epoch)
+                               return done(Errc::kFenced, 0);
                              served->map->Count(members, timeout, std::move(done));
                            });
       },
