@@ -283,17 +283,21 @@ asio::awaitable<void> LevelCommands::CountAll(Question& question) {
 
 asio::awaitable<void> LevelCommands::CountAt(const std::string& owner, Question& question,
                                              const Writes& writes) {
-  resp::Commands commands;
-  commands.Begin(3 + 2 * writes.size());
-  commands.Argument("STOUT.WAIT");
-  commands.Argument(std::to_string(question.members));
-  commands.Argument(std::to_string(question.timeout.count()));
-  for (const auto& [range, epoch] : writes) {
-    commands.Argument(std::to_string(range));
-    commands.Argument(std::to_string(epoch));
-  }
+  const auto make = [&](Duration left) {
+    const auto timeout = std::chrono::ceil<milliseconds>(left - kLate);  // 0 would be the longest
+    resp::Commands commands;
+    commands.Begin(3 + 2 * writes.size());
+    commands.Argument("STOUT.WAIT");
+    commands.Argument(std::to_string(question.members));
+    commands.Argument(std::to_string(std::max<std::int64_t>(timeout.count(), 1)));
+    for (const auto& [range, epoch] : writes) {
+      commands.Argument(std::to_string(range));
+      commands.Argument(std::to_string(epoch));
+    }
+    return commands;
+  };
   const resp::Outcome outcome =
-      co_await table_->cluster->peers.RunAlone(owner, commands, question.timeout + kLate);
+      co_await table_->cluster->peers.RunAlone(owner, make, question.timeout + kLate);
   if (outcome.errc != Errc::kOk) {
     question.error = fmt::format("UNKNOWN node {}: {}", owner, outcome.message);
   } else if (outcome.replies.front().kind != resp::Reply::Kind::kInteger) {

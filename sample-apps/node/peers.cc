@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <iterator>
@@ -31,6 +32,10 @@ constexpr std::size_t kMostConnections = 16;
 /// leaves before the first is answered. All commands of a range may wait for seconds, for instance
 /// when its only member has died. Up to seven such ranges leave connections to the other ranges.
 constexpr std::size_t kLeastOfRange = 2;
+
+/// Maximum connections of RunAlone to one node. Clients must not take all that a node has for
+/// others.
+constexpr std::size_t kMostAlone = 64;
 
 /// Bytes of commands that are sent together. More only if one call has more.
 constexpr std::size_t kSentTogether = std::size_t{1} << 20;
@@ -84,16 +89,53 @@ std::shared_ptr<resp::Peer> Peers::MakePeer(const std::string& address) const {
   return std::make_shared<resp::Peer>(std::move(peer));
 }
 
-asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address, const resp::Commands& commands,
+asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address, MakeCommands make,
                                                Duration timeout) {
+  const TimePoint deadline = resp::Now() + timeout;
   const auto peer = MakePeer(address);
   if (!peer) co_return resp::Outcome{Errc::kBadUrl, "'" + address + "' is no address of a node"};
-  peer->timeout = timeout;
-  peer->connect_timeout = std::min<Duration>(kConnectTimeout, timeout);
-  resp::Connection connection(peer, executor_);
-  resp::Outcome outcome = co_await connection.Open();
-  if (outcome.errc == Errc::kOk) outcome = co_await connection.Run(commands);
+  if (!co_await AwaitTurn(alone_[address], deadline))
+    co_return resp::Outcome{Errc::kTransient, "too many commands wait at " + peer->name};
+  resp::Outcome outcome;
+  try {
+    const Duration left = std::max<Duration>(deadline - resp::Now(), std::chrono::milliseconds(1));
+    peer->timeout = left;
+    peer->connect_timeout = std::min<Duration>(kConnectTimeout, left);
+    const resp::Commands commands = make(left);
+    resp::Connection connection(peer, executor_);
+    outcome = co_await connection.Open();
+    if (outcome.errc == Errc::kOk) outcome = co_await connection.Run(commands);
+  } catch (const std::bad_alloc& error) {
+    outcome = {Errc::kUnknown, error.what()};
+  }
+  EndTurn(address);
   co_return outcome;
+}
+
+asio::awaitable<bool> Peers::AwaitTurn(Alone& alone, TimePoint deadline) {
+  if (alone.running < kMostAlone) {
+    ++alone.running;
+    co_return true;
+  }
+  Alone::Turn turn{asio::steady_timer(executor_, deadline - resp::Now())};
+  const auto place = alone.queue.insert(alone.queue.end(), &turn);
+  boost::system::error_code ignored;
+  co_await turn.timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  if (!turn.has_come) alone.queue.erase(place);
+  co_return turn.has_come;
+}
+
+void Peers::EndTurn(const std::string& address) {
+  const auto found = alone_.find(address);
+  Alone& alone = found->second;
+  if (alone.queue.empty()) {
+    if (--alone.running == 0) alone_.erase(found);
+    return;
+  }
+  Alone::Turn& next = *alone.queue.front();
+  alone.queue.pop_front();
+  next.has_come = true;
+  next.timer.cancel();
 }
 
 void Peers::Enqueue(const std::string& address, Call call) {

@@ -3,7 +3,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -49,11 +51,13 @@ class Peers {
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> Run(std::string address, RangeId range,
                                                           const resp::Commands& commands);
 
+  /// Makes commands that end after this time.
+  using MakeCommands = std::function<resp::Commands(Duration left)>;
   /// As Run, by a connection of its own, for commands that may wait long. They end after `timeout`,
-  /// and the time to connect, which is at most as long.
+  /// and the time to connect, which is at most as long. A node gets few such commands at once; more
+  /// wait for their turn, with kTransient if it does not come in time.
   [[nodiscard]] boost::asio::awaitable<resp::Outcome> RunAlone(std::string address,
-                                                               const resp::Commands& commands,
-                                                               Duration timeout);
+                                                               MakeCommands make, Duration timeout);
 
   /// Ends the calls to nodes that have not been members for some seconds, because they may hang.
   /// `members` is sorted. Call it from time to time.
@@ -80,6 +84,19 @@ class Peers {
     bool gone = false;               // and is not expected to answer any more
   };
 
+  // The calls of RunAlone to one node.
+  struct Alone {
+    struct Turn {
+      boost::asio::steady_timer timer;
+      bool has_come = false;
+    };
+    std::size_t running = 0;
+    std::list<Turn*> queue;
+  };
+  // Returns false if the turn does not come before the deadline. Otherwise call EndTurn.
+  [[nodiscard]] boost::asio::awaitable<bool> AwaitTurn(Alone& alone, TimePoint deadline);
+  void EndTurn(const std::string& address);
+
   [[nodiscard]] std::shared_ptr<resp::Peer> MakePeer(const std::string& address) const;
   void Enqueue(const std::string& address, Call call);
   // Returns true if calls of the range wait, and one more connection may carry them.
@@ -102,6 +119,7 @@ class Peers {
   std::vector<std::string> greeting_;
   const std::unique_ptr<boost::asio::ssl::context>* tls_ = nullptr;
   std::map<std::string, Node, std::less<>> nodes_;  // by address
+  std::map<std::string, Alone> alone_;              // likewise, those that have calls
 };
 
 }  // namespace stout::node

@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "node/peers.h"
@@ -57,7 +58,8 @@ class Caller {
   asio::awaitable<void> SendAlone(std::string key, Duration timeout) {
     resp::Commands commands;
     commands.Add({"GET", key});
-    const resp::Outcome outcome = co_await peers_.RunAlone(address_, commands, timeout);
+    const resp::Outcome outcome = co_await peers_.RunAlone(
+        address_, [&](Duration) { return std::move(commands); }, timeout);
     answers.push_back(outcome.message);
   }
   asio::awaitable<void> Send(RangeId range, std::string key) {
@@ -102,6 +104,17 @@ TEST_CASE("a command of its own connection is given up after its own time", "[no
   });
   caller.GetAlone("a", 10ms);
   CHECK(caller.Await(2));
+}
+
+TEST_CASE("commands of own connections take few connections to a node", "[node][peers]") {
+  Caller caller;
+  for (int i = 0; i < 200; ++i) caller.GetAlone("silent", 300ms);
+  REQUIRE(caller.Await(200));
+  CHECK(caller.server().connections() <= 64);
+  caller.answers.clear();
+  for (int i = 0; i < 200; ++i) caller.GetAlone("a", 10s);
+  REQUIRE(caller.Await(200));
+  CHECK(std::ranges::count(caller.answers, "") == 200);  // no error
 }
 
 TEST_CASE("a node that cannot be reached is logged again after it was reached", "[node][peers]") {
