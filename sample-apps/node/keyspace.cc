@@ -23,6 +23,7 @@
 #include "stout/adapters/range_server.h"
 #include "stout/adapters/store_url.h"
 #include "stout/core/errc.h"
+#include "stout/join.h"
 #include "stout/write_back_map.h"
 
 namespace stout::node {
@@ -109,6 +110,7 @@ class Shared final : public Keyspace {
       : leases_(std::move(leases)),
         source_(std::move(source)),
         started_(std::move(started)),
+        handover_timeout_(config.handover_timeout),
         server_(keys, *source_, *leases_, ServerOptions(config)),
         ranges_(server_, members),
         // The owner may wait for a read of the stores, and then until a change is durable.
@@ -137,12 +139,19 @@ class Shared final : public Keyspace {
     return "";
   }
   void Leave(Done done) override {
-    if (cluster_.members != nullptr) cluster_.members->Leave();
-    server_.Leave([this, done = std::move(done),
-                   clients = cluster_.peers.get_executor()](ErrorCode ec) mutable {
-      asio::post(clients, [this, done = std::move(done), ec]() mutable {
+    const auto left = internal::Join::Of(2, std::move(done));
+    const auto finish = [left, clients = cluster_.peers.get_executor()](ErrorCode ec) {
+      asio::post(clients, [left, ec] { left->Finish(ec); });
+    };
+    if (cluster_.members != nullptr) {
+      cluster_.members->Leave(finish, handover_timeout_);
+    } else {
+      left->Finish({});
+    }
+    server_.Leave([this, left, clients = cluster_.peers.get_executor()](ErrorCode ec) {
+      asio::post(clients, [this, left, ec] {
         cluster_.leaving = true;
-        done(ec);
+        left->Finish(ec);
       });
     });
   }
@@ -153,6 +162,7 @@ class Shared final : public Keyspace {
   const std::unique_ptr<LeaseService> leases_;
   const std::unique_ptr<RangeSource> source_;
   const Started started_;
+  const Duration handover_timeout_;
   RangeServer server_;
   LeasedRanges ranges_;
   Cluster cluster_;

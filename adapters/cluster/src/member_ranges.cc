@@ -82,9 +82,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  void Leave() {
-    Post([self = shared_from_this()] { self->shared_->Leave(); });
-  }
+  void Leave(Done done, Duration limit) { shared_->Leave(std::move(done), limit); }
   // Requires that the maps and stores are no longer used.
   void Stop() {
     watches_ = {};
@@ -378,7 +376,7 @@ void MemberRanges::Start(std::vector<OwnDatalet> own, std::function<SessionId()>
 }
 
 void MemberRanges::Retire() { impl_->Retire(); }
-void MemberRanges::Leave() { impl_->Leave(); }
+void MemberRanges::Leave(Done done, Duration limit) { impl_->Leave(std::move(done), limit); }
 RangeServer::Served MemberRanges::Shared(RangeId range) const {
   return impl_->shared().Find(range);
 }

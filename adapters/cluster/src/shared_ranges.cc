@@ -1,6 +1,11 @@
 #include "shared_ranges.h"
 
+#include <spdlog/spdlog.h>
+
 #include <boost/asio/post.hpp>
+#include <utility>
+
+#include "stout/core/errc.h"
 
 namespace stout {
 
@@ -54,9 +59,25 @@ void SharedRanges::Open(RangeId range, const Recorded<RangeRecord>& record) {
 }
 
 void SharedRanges::End(const Shared& former) {
-  Publish(former.served->range, nullptr);
+  const RangeId range = former.served->range;
+  const bool has_changes = Find(range) != nullptr;  // otherwise it is not open yet
+  Publish(range, nullptr);
+  if (has_changes) ending_[former.map] = range;
   asio::post(former.map->get_executor(),
-             [map = former.map] { map->Drain([map](ErrorCode) { map->Close(); }); });
+             [weak = weak_from_this(), strand = strand_, map = former.map] {
+               map->Drain([weak, strand, map](ErrorCode ec) {
+                 map->Close();
+                 asio::post(strand, [weak, map, ec] {
+                   if (const auto self = weak.lock()) self->OnEnded(map, ec);
+                 });
+               });
+             });
+}
+
+void SharedRanges::OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec) {
+  if (ending_.erase(map) == 0) return;
+  if (leaves_ && ec) dropped_ = true;
+  if (ending_.empty()) FinishLeaving();
 }
 
 void SharedRanges::Want(const std::vector<Replica>& replicas) {
@@ -83,14 +104,44 @@ void SharedRanges::Publish(RangeId range, RangeServer::Served served) {
   any_ = !served_.empty();
 }
 
-void SharedRanges::Leave() {
-  leaves_ = true;
-  Follow({});
+void SharedRanges::Leave(Done done, Duration limit) {
+  asio::post(strand_, [self = shared_from_this(), done = std::move(done), limit]() mutable {
+    self->leaves_ = true;
+    self->Follow({});
+    self->left_ = std::move(done);
+    if (self->ending_.empty()) return self->FinishLeaving();
+    self->limit_.expires_after(limit);
+    self->limit_.async_wait([weak = self->weak_from_this()](ErrorCode cut) {
+      const auto left = weak.lock();
+      if (left && !cut) left->CutEnding();
+    });
+  });
+}
+
+// What was answered is at a member, and the owner's merge brings it to the others.
+void SharedRanges::CutEnding() {
+  for (const auto& [map, range] : std::exchange(ending_, {})) {
+    spdlog::warn(
+        "range {}: left after --handover-timeout, without the changes that members did not "
+        "confirm; the answers to their clients report an unknown outcome",
+        range);
+    dropped_ = true;
+    asio::post(map->get_executor(), [ended = map] { ended->Close(); });
+  }
+  FinishLeaving();
+}
+
+void SharedRanges::FinishLeaving() {
+  limit_.cancel();
+  if (auto left = std::exchange(left_, {})) {
+    left(dropped_ ? ErrorCode(Errc::kUnknown) : ErrorCode());
+  }
 }
 
 void SharedRanges::Clear() {
   leaves_ = true;
   ranges_.clear();
+  ending_.clear();
   const std::lock_guard lock(mutex_);
   served_.clear();
   any_ = false;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <functional>
 #include <map>
@@ -12,7 +13,9 @@
 
 #include "stout/adapters/range_server.h"
 #include "stout/core/registry_table.h"
+#include "stout/error.h"
 #include "stout/replicated_map.h"
+#include "stout/unique_function.h"
 
 namespace stout {
 
@@ -23,11 +26,12 @@ namespace stout {
 class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
  public:
   using GivenUpHandler = UniqueFunction<void(GivenUp)>;
+  using Done = UniqueFunction<void(ErrorCode)>;
   using Maker = std::function<std::shared_ptr<ReplicatedMap>(RangeId, const Recorded<RangeRecord>&,
                                                              GivenUpHandler)>;
 
   SharedRanges(boost::asio::strand<boost::asio::any_io_executor> strand, Maker make)
-      : strand_(std::move(strand)), make_(std::move(make)) {}
+      : strand_(std::move(strand)), make_(std::move(make)), limit_(strand_) {}
 
   /// Opens the maps of the ranges that are shared, and ends others. A map that ends sends what it
   /// has: the range's next owner has to be chosen before it fences the members.
@@ -36,8 +40,8 @@ class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
   void Want(const std::vector<Replica>& replicas);
   /// Returns the range if its map is open; otherwise null. Any thread.
   [[nodiscard]] RangeServer::Served Find(RangeId range) const;
-  /// Ends all maps, and opens none.
-  void Leave();
+  /// Ends all maps, and opens none. As MemberRanges::Leave. Any thread.
+  void Leave(Done done, Duration limit);
   /// Requires that the maps are no longer used.
   void Clear();
 
@@ -49,12 +53,19 @@ class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
 
   void Open(RangeId range, const Recorded<RangeRecord>& record);
   void End(const Shared& former);
+  void OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec);
+  void CutEnding();
+  void FinishLeaving();
   void Publish(RangeId range, RangeServer::Served served);
 
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
   const Maker make_;
   bool leaves_ = false;
-  std::map<RangeId, Shared> ranges_;  // open or opening
+  std::map<RangeId, Shared> ranges_;                          // open or opening
+  std::map<std::shared_ptr<ReplicatedMap>, RangeId> ending_;  // they send what they have
+  Done left_;                                                 // of Leave
+  bool dropped_ = false;                                      // changes, since Leave
+  boost::asio::steady_timer limit_;
 
   std::atomic<bool> any_ = false;                  // of served_, so that other modes need no lock
   mutable std::mutex mutex_;                       // guards what follows

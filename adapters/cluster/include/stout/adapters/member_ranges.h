@@ -20,6 +20,7 @@
 #include "stout/registry.h"
 #include "stout/replicated_map.h"
 #include "stout/store.h"
+#include "stout/unique_function.h"
 
 namespace stout {
 
@@ -101,6 +102,8 @@ struct OwnDatalet {
 /// Errors: logged. It retries without end.
 class MemberRanges final : public RangeSource {
  public:
+  using Done = UniqueFunction<void(ErrorCode)>;
+
   /// `config`: as AgreeOnConfig returned it. Requires a lease service with a registry.
   MemberRanges(const boost::asio::any_io_executor& executor, LeaseService& leases,
                const ClusterConfig& config, MemberRangesOptions options);
@@ -112,8 +115,10 @@ class MemberRanges final : public RangeSource {
   /// Follows the registry and asks the datalets no more. Call it when the server has left: a range
   /// that is ordered after it is not made.
   void Retire();
-  /// Writes what is unsent of the ranges that all nodes serve, and serves them no longer.
-  void Leave();
+  /// Writes what is unsent of the ranges that all nodes serve, and serves them no longer. `done`
+  /// gets kUnknown if changes may be dropped that a member lacks: `limit` is over, or the mode is
+  /// left meanwhile. It may be empty. Call it once.
+  void Leave(Done done = {}, Duration limit = std::chrono::seconds(10));
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
             RangeHandler handler) override;
