@@ -95,6 +95,9 @@ void NodeBatch::Resolve(Request& request) const {
 void NodeBatch::NoteUse(const Request& request) {
   if (request.epoch != 0 || table_ != &service_.main) return;
   for (std::size_t i = 0; i < request.keys(); ++i) service_.hot_keys.Use(request.key(i));
+  for (const Request& queued : request.queued) {
+    if (queued.on_keys()) NoteUse(queued);
+  }
 }
 
 void NodeBatch::Transact(Request& request) {
@@ -240,10 +243,7 @@ void NodeBatch::TakeForwardedExec(Request& request) {
 bool NodeBatch::IsOnMembersKey(const Request& request) const {
   const Cluster* const cluster = service_.main.cluster;
   if (cluster == nullptr || cluster->members == nullptr) return false;
-  for (std::size_t i = 0; i < request.keys(); ++i) {
-    if (request.key(i).starts_with(internal::kInternalKeys)) return true;
-  }
-  return false;
+  return !request.AllKeys([](KeyView key) { return !key.starts_with(internal::kInternalKeys); });
 }
 
 void NodeBatch::Check(Request& request) const {

@@ -103,5 +103,18 @@ TEST_CASE("INFO shows hot keys by name, and escapes what is not text", "[node][h
   CHECK(client.Do({"INFO"}).find("hot_key0") == std::string::npos);
 }
 
+TEST_CASE("the keys of a transaction count as used", "[node][hot_keys]") {
+  const test::NodeServer node("memory:");
+  test::RespClient client(node.port());
+  constexpr int kTransactions = 1000;
+  for (int i = 0; i < kTransactions; ++i) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"MULTI"}, {"INCR", "count"}, {"PING"}, {"EXEC"}})
+      client.Queue(command);
+  }
+  for (int i = 0; i < 4 * kTransactions; ++i) (void)client.Receive();
+  CHECK(client.Do({"INFO", "hotkeys"}).find("hot_key0:key=\"count\",share=") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace stout::node
