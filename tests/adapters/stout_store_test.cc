@@ -175,8 +175,9 @@ TEST_CASE_METHOD(ServedTest, "stout: a pipeline is answered in order, and sees i
                           {"STOUT.READ", "0", "k"}}) ==
         std::vector<std::string>{
             "[:1, (nil)]", "[:0, +OK]", "[:0, +OK]", "[:3, [:3, :2, $new], [:3, :3, (nil)], (nil)]",
-            "[:3, [:3, :2, $], [:3, :3, (nil)], (nil)]", "+PONG", "[:0, [:1, $k, [:3, :2, $]]]", "[:0, [:0, $l, [:3, :3, (nil)]]]", "[:0, +OK]",
-            "[:0, +FENCED]", "[:0, +FENCED]", "[:0, :6]", "[:1, [:3, :2, $new]]"});
+            "[:3, [:3, :2, $], [:3, :3, (nil)], (nil)]", "+PONG", "[:0, [:1, $k, [:3, :2, $]]]",
+            "[:0, [:0, $l, [:3, :3, (nil)]]]", "[:0, +OK]", "[:0, +FENCED]", "[:0, +FENCED]",
+            "[:0, :6]", "[:1, [:3, :2, $new]]"});
 }
 
 TEST_CASE_METHOD(ServedTest, "stout: commands of one kind are carried out side by side",

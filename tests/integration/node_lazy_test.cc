@@ -34,9 +34,9 @@ TEST_CASE("a lazy PostgreSQL and a lazy Redis follow a node, also after a restar
   PostgresServer postgres;
   const RedisServer redis;
   const TempDirectory directory;
-  const NodeServer node("", {"--join", "in-process:", "--ranges", std::to_string(kRanges),
-                             "--datalet", "rocksdb:" + directory.path() + "/data",
-                             "--member-timeout", "1s"});
+  const NodeServer node("",
+                        {"--join", "in-process:", "--ranges", std::to_string(kRanges), "--datalet",
+                         "rocksdb:" + directory.path() + "/data", "--member-timeout", "1s"});
   RespClient client(node.port());
   const auto key = [](int k) { return "k" + std::to_string(k); };
   for (int k = 0; k < kKeys; ++k) REQUIRE(client.Do({"SET", key(k), "before"}) == "+OK");

@@ -24,7 +24,8 @@ TEST_CASE("a member is filled, counts, and then is in", "[keeper]") {
   const auto stamped = [](const char* key, Stamp stamp) {
     return ScannedKey{key, {.found = true, .value = "", .stamp = stamp}};
   };
-  range.Scanned(1, {stamped("kept", {2, 2}), stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
+  range.Scanned(
+      1, {stamped("kept", {2, 2}), stamped("gone", {2, 1}), stamped("stout:mark:0", {2, 2})});
   range.AnswerStates(0, false, {{.found = true, .value = "", .stamp = {2, 2}}, {}});
   const auto gone = range.Next<range::Settle>();
   CHECK(gone.key == "gone");

@@ -31,7 +31,7 @@ struct ServerFacts {
   // Identifies the data: if it changes, acknowledged writes may be gone. Empty: an older server.
   std::string data_id{};
   bool durable = true;
-  bool reads_stamps = false;  // it has STOUT.STAMPS; older servers have not
+  bool reads_stamps = false;                       // it has STOUT.STAMPS; older servers have not
   Duration tombstone_ttl = std::chrono::hours(1);  // that of older nodes, which do not tell it
   std::optional<Schema> schema{};  // of its values; nullopt: the server cannot search
 

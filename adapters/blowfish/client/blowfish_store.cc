@@ -86,8 +86,8 @@ asio::awaitable<ReadResult> ReadAll(Connection& connection, const std::vector<st
   std::vector<std::uint32_t> missing(keys.size());
   std::iota(missing.begin(), missing.end(), 0);
   while (!missing.empty()) {
-    const resp::Commands request = client::EncodeRead(keys, missing, shard, tenant,
-                                                      values || !connection.reads_stamps());
+    const resp::Commands request =
+        client::EncodeRead(keys, missing, shard, tenant, values || !connection.reads_stamps());
     ReadResult part =
         co_await Ask<ReadResult>(connection, request, [count = missing.size()](Reply reply) {
           return client::DecodeRead(std::move(reply), count);

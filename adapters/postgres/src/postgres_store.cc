@@ -113,11 +113,11 @@ void PostgresStore::Read(const ReadBatch& batch, ReadHandler handler) {
   auto call = pending_.Add<ReadResult>(std::move(handler), {Errc::kTransient, {}});
   postgres::Array keys(postgres::Type::kBytea);
   for (const std::string& key : batch.keys) keys.Add(key);
-  Start<ReadResult>(*engine_, Engine::Kind::kRead, call, {Errc::kTransient, {}},
-                    [keys = std::move(keys), values = batch.values](Engine& engine,
-                                                                    Connection& with) {
-                      return postgres::Read(with, engine.schema(), keys, values);
-                    });
+  Start<ReadResult>(
+      *engine_, Engine::Kind::kRead, call, {Errc::kTransient, {}},
+      [keys = std::move(keys), values = batch.values](Engine& engine, Connection& with) {
+        return postgres::Read(with, engine.schema(), keys, values);
+      });
 }
 
 void PostgresStore::NewEpoch(EpochHandler handler) {

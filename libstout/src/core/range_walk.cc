@@ -142,10 +142,9 @@ void RangeWalk::NextPage(TimePoint now) {
     found_bytes_ -= BytesOf(scanned);
     if (CopiesAtOnce(scanned.state)) {
       AddCopy(std::move(scanned.key), std::move(scanned.state));
-    } else if (copies_scanned()) {  // the target has nothing
-      page_.push_back({std::move(scanned.key), {}});
-    } else {
-      page_.push_back({std::move(scanned.key), std::move(scanned.state)});
+    } else {  // a new target has nothing
+      page_.push_back(
+          {std::move(scanned.key), copies_scanned() ? StoredState{} : std::move(scanned.state)});
     }
     found_.pop_front();
   }

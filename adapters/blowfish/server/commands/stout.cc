@@ -76,12 +76,11 @@ Step ReadStamp(Work& work) {
   if (work.batch.writes > 0) return Step::kAfterWrites;
   const std::string_view key = work.argument(work.subrequest.argument);
   FoundState state;
-  work.shard().ReadStamps(
-      std::span(&key, 1),
-      [&](std::size_t, Stamp stamp, std::optional<std::string_view> value) {
-        state = {.known = true, .stamp = stamp};
-        if (value) state.value.emplace();
-      });
+  work.shard().ReadStamps(std::span(&key, 1),
+                          [&](std::size_t, Stamp stamp, std::optional<std::string_view> value) {
+                            state = {.known = true, .stamp = stamp};
+                            if (value) state.value.emplace();
+                          });
   ReadState(work, state);
   return Step::kBegun;
 }

@@ -191,9 +191,9 @@ class RangeWalk {
   MemberIndex target_ = 0;
   TimePoint newer_wins_until_ = TimePoint::min();
   bool skips_refused_ = false;
-  bool compared_ = false;      // the stamps of the page, so values are read
-  Stamp newer_than_;           // in a merge
-  Stamp newest_;               // that a scan has found
+  bool compared_ = false;  // the stamps of the page, so values are read
+  Stamp newer_than_;       // in a merge
+  Stamp newest_;           // that a scan has found
   Version since_ = 0;
   bool target_is_new_ = true;                 // all keys of it scanned so far changed after since_
   TimePoint rests_until_ = TimePoint::min();  // a sweep
