@@ -109,7 +109,7 @@ run_tcl() {
     return 1
 }
 
-# doctored LOG: Porcupine's model must call doctored histories illegal.
+# doctored LOG: Porcupine's model must call doctored histories illegal, and agree with our checker.
 doctored() {
   if (cd "$here/porcupine" && go_command test -count 1 .) >"$1" 2>&1; then
     echo "pass        doctored histories are illegal to Porcupine"

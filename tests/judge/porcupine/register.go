@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -13,6 +14,8 @@ const (
 	set
 	setnx
 	getset
+	del
+	incr
 )
 
 type input struct {
@@ -50,6 +53,15 @@ func step(value string, in input, out output) (bool, string) {
 		return out.unknown || out.done == (value == ""), next
 	case getset:
 		return out.unknown || out.value == value, in.value
+	case del:
+		return true, ""
+	case incr: // an absent key counts as 0
+		number, err := strconv.ParseInt("0"+value, 10, 64)
+		if err != nil {
+			return out.unknown, value
+		}
+		next := strconv.FormatInt(number+1, 10)
+		return out.unknown || out.value == next, next
 	default:
 		return true, in.value
 	}
