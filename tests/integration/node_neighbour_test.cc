@@ -1,9 +1,11 @@
 // A node that shares two ranges with a scripted node: what it forwards, what it does for the
 // other, and keys that no node owns.
 
+#include <algorithm>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -90,6 +92,12 @@ struct NeighbourTest {
     replies.erase(replies.begin());
     return replies;
   }
+  // Returns the number of these commands that the neighbour has received.
+  [[nodiscard]] std::size_t Received(const std::string& name) const {
+    const auto commands = neighbour.commands();
+    return static_cast<std::size_t>(std::ranges::count_if(
+        commands, [&name](const Words& command) { return command.front() == name; }));
+  }
 
   ScriptedRespServer neighbour{
       [](const ScriptedRespServer::Command&) { return ScriptedRespServer::Answer{"+OK\r\n"}; }};
@@ -134,6 +142,29 @@ TEST_CASE_METHOD(NeighbourTest, "a read for which its owner has no room is sent 
   ranges.owners[1] = "127.0.0.1:" + std::to_string(neighbour.port());
   CHECK(client.Do({"GET", foreign}) == "$there");
   CHECK(reads == 2);
+}
+
+TEST_CASE_METHOD(NeighbourTest, "a write is not sent again if its owner may have carried it out",
+                 "[node][cluster]") {
+  // Carries out each command. The first of its kind gets no answer.
+  neighbour.Follow([increments = 0, reads = 0](const ScriptedRespServer::Command& command) mutable
+                   -> ScriptedRespServer::Answer {
+    if (command.front() == "INCR") {
+      if (++increments == 1) return {.close = true};
+      return {":" + std::to_string(increments) + "\r\n"};
+    }
+    if (command.front() == "GET") {
+      if (++reads == 1) return {.close = true};
+      return {test::Bulk("there")};
+    }
+    return {"+OK\r\n"};
+  });
+  ranges.owners[1] = "127.0.0.1:" + std::to_string(neighbour.port());
+  CHECK_THAT(client.Do({"INCR", foreign}), StartsWith("-UNKNOWN whether it is done: node "));
+  CHECK(Received("INCR") == 1);
+  // A read changes nothing.
+  CHECK(client.Do({"GET", foreign}) == "$there");
+  CHECK(Received("GET") == 2);
 }
 
 TEST_CASE_METHOD(NeighbourTest, "forwarded commands are not to blame for the room of others",
