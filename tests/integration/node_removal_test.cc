@@ -1,11 +1,16 @@
-// Stores that commands add to a running node, and remove from it.
+// Stores that commands add to a running node, and remove from it; and what it reports of them.
 
 #ifdef STOUT_HAS_REDIS
 
 #include <fmt/format.h>
 
+#include <boost/json/array.hpp>
+#include <boost/json/kind.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,6 +24,7 @@
 namespace stout::node {
 namespace {
 
+namespace json = boost::json;
 using namespace std::chrono_literals;
 using Catch::Contains;
 using test::Eventually;
@@ -130,6 +136,63 @@ TEST_CASE_METHOD(RemovalTest, "a server that is a datalet already is refused und
   CHECK_THAT(
       add(client, other, "other"),
       Contains("it is a datalet of a deployment already, or was one: it has the key 'stout:"));
+}
+
+// --- STOUT.STATUS -------------------------------------------------------------------------------
+
+using Kinds = std::map<std::string, json::kind>;
+
+// Returns the members of an object with the kinds of their values.
+Kinds KindsOf(const json::value& value) {
+  Kinds kinds;
+  for (const auto& member : value.as_object()) kinds[member.key()] = member.value().kind();
+  return kinds;
+}
+
+TEST_CASE_METHOD(RemovalTest, "STOUT.STATUS is JSON with each range, its owner and its members",
+                 "[node][members]") {
+  const auto status = [this] { return json::parse(client.Do({"STOUT.STATUS"}).substr(1)); };
+  const auto range = [&status] { return status().at("ranges").at(0); };
+  REQUIRE(AwaitIn(1));
+  REQUIRE(client.Do({"SET", "k", "v"}) == "+OK");
+  REQUIRE(Datalet({"ADD", second.Url(), "b"}) == "+OK");
+  REQUIRE(AwaitIn(2));
+  using enum json::kind;
+  const json::value shown = status();
+  CHECK(KindsOf(shown) == Kinds{{"node", string}, {"mode", string}, {"ranges", array}});
+  CHECK(shown.at("mode") == "ms+sc");
+  REQUIRE(shown.at("ranges").as_array().size() == 1);
+  const json::value& only = shown.at("ranges").at(0);
+  CHECK(KindsOf(only) == Kinds{{"range", int64},
+                               {"epoch", int64},
+                               {"owner", string},
+                               {"mode", string},
+                               {"members", array}});
+  CHECK(only.at("range") == 0);
+  CHECK(only.at("owner") == shown.at("node"));
+  const json::array& members = only.at("members").as_array();
+  REQUIRE(members.size() == 2);
+  for (const json::value& member : members) {
+    CHECK(KindsOf(member) == Kinds{{"id", string},
+                                   {"url", string},
+                                   {"state", string},
+                                   {"lag_keys", int64},
+                                   {"filled", int64}});
+    CHECK(member.at("state") == "in");
+    CHECK(member.at("lag_keys") == 0);
+  }
+  CHECK(members[0].at("id") == "a");
+  CHECK(members[0].at("filled") == 0);
+  CHECK(members[1].at("id") == "b");
+  CHECK(members[1].at("url").as_string() == second.Url());
+  CHECK(members[1].at("filled").as_int64() >= 1);  // k
+
+  // A member that is slow may lack writes that are answered.
+  REQUIRE(client.Do({"STOUT.MODE", "ms+ec"}) == "+OK");
+  REQUIRE(Eventually([&] { return range().at("mode") == "ms+ec"; }));
+  second.Kill();
+  REQUIRE(client.Do({"SET", "k", "w"}) == "+OK");
+  CHECK(Eventually([&] { return range().at("members").at(1).at("lag_keys") == 1; }));
 }
 
 }  // namespace
