@@ -26,6 +26,7 @@ struct Cluster {
   Registry* registry = nullptr;          ///< of the lease service
   bool retired = false;                  ///< its table is dropped
   bool leaving = false;                  ///< all ranges have been handed over
+  std::uint64_t forwarded = 0;           ///< commands that were sent to the owners of their keys
   boost::asio::thread_pool blocking{1};  ///< for calls that may block
   /// The requests that wait at a datalet.
   struct Queue {

@@ -2,6 +2,8 @@
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <map>
+#include <string_view>
 #include <utility>
 
 namespace stout::node {
@@ -67,16 +69,60 @@ void AppendMembers(std::vector<http::MetricFamily>& families,
   }
 }
 
+json::object ToObject(const MemberSnapshot& member) {
+  json::object one = http::ToObject(kMemberScalars, member);
+  one["range"] = member.range;
+  one["member"] = member.datalet;
+  if (!member.table.empty()) one["table"] = member.table;
+  return one;
+}
+
+// The members of a range of another node, as the coordinator knows them. Only the owner knows more.
+json::array RowsOf(const RangesSnapshot& ranges, RangeId range) {
+  json::array rows;
+  const auto add = [&](const std::string& datalet, bool in, bool lazy) {
+    json::object row = ToObject(MemberSnapshot{
+        .table = ranges.table, .range = range, .datalet = datalet, .in = in, .lazy = lazy});
+    row["stout_node_member_copied_states_total"] = nullptr;
+    row["stout_node_member_lag_keys"] = nullptr;
+    rows.push_back(std::move(row));
+  };
+  if (const RangeRecord* const record = ranges.RecordOf(range)) {
+    for (const RangeRecord::Member& member : record->members) add(member.datalet, member.in, false);
+    for (const auto& [id, datalet] : ranges.records->datalets) {
+      if (datalet.value.lazy && !IsIn(*record, id)) add(id, false, true);
+    }
+  }
+  if (!rows.empty()) return rows;
+  json::object row{{"range", range}};
+  if (!ranges.table.empty()) row["table"] = ranges.table;
+  rows.push_back(std::move(row));
+  return rows;
+}
+
 }  // namespace
 
 json::array ToArray(const std::vector<MemberSnapshot>& members) {
   json::array all;
-  for (const MemberSnapshot& member : members) {
-    json::object one = http::ToObject(kMemberScalars, member);
-    one["range"] = member.range;
-    one["member"] = member.datalet;
-    if (!member.table.empty()) one["table"] = member.table;
-    all.push_back(std::move(one));
+  for (const MemberSnapshot& member : members) all.push_back(ToObject(member));
+  return all;
+}
+
+json::array PageRows(const NodeSnapshot& node) {
+  std::map<std::pair<std::string_view, RangeId>, json::array> served;
+  for (const MemberSnapshot& member : node.members)
+    served[{member.table, member.range}].push_back(ToObject(member));
+  json::array all;
+  for (const RangesSnapshot& ranges : node.ranges) {
+    for (RangeId range = 0; range < ranges.leases->ranges.size(); ++range) {
+      json::array rows = std::move(served[{ranges.table, range}]);
+      if (rows.empty()) rows = RowsOf(ranges, range);
+      const std::string* const owner = ranges.OwnerOf(range);
+      for (json::value& row : rows) {
+        row.as_object()["owner"] = owner != nullptr ? json::value(*owner) : json::value(nullptr);
+        all.push_back(std::move(row));
+      }
+    }
   }
   return all;
 }
@@ -84,6 +130,7 @@ json::array ToArray(const std::vector<MemberSnapshot>& members) {
 std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http) {
   std::vector<http::MetricFamily> families;
   monitor::AppendEngines(families, node.shards);
+  AppendRanges(families, node.ranges);
   AppendMembers(families, node.members);
   monitor::AppendTenants(families, node.tenants, kPrefix);
   http::AppendScalars(families, kScalars, node);
@@ -100,6 +147,7 @@ std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http) {
     for (const auto& member : http::ToObject(kKeyScalars, node))
       scalars[member.key()] = member.value();
   }
+  if (!node.ranges.empty()) all["ranges"] = ToArray(node.ranges);
   if (!node.members.empty()) all["members"] = ToArray(node.members);
   if (!node.tenants.empty()) all["tenants"] = monitor::ToArray(node.tenants, kPrefix);
   all["node"] = std::move(scalars);

@@ -9,6 +9,7 @@
 #include "http/http_metrics.h"
 #include "monitor/engine_metrics.h"
 #include "monitor/tenant_metrics.h"
+#include "node/range_metrics.h"
 #include "resp/server/process_usage.h"
 #include "resp/server/service_metrics.h"
 #include "stout/core/lease_table.h"
@@ -31,6 +32,7 @@ struct MemberSnapshot {
 /// The state of a node at one moment; docs/NODE.md has the names of its metrics.
 struct NodeSnapshot {
   std::vector<monitor::ShardSnapshot> shards;    ///< empty unless the node serves
+  std::vector<RangesSnapshot> ranges;            ///< of each table; empty if the node is alone
   std::vector<MemberSnapshot> members;           ///< empty if the nodes share one store
   std::vector<monitor::TenantSnapshot> tenants;  ///< empty unless a tenant has made a request
   resp::ServiceSnapshot service;
@@ -43,10 +45,15 @@ struct NodeSnapshot {
 };
 
 [[nodiscard]] boost::json::array ToArray(const std::vector<MemberSnapshot>& members);
+/// Returns the rows of the live page's table: each member of each range as in ToArray, with the
+/// range's `owner`. If another node owns the range, what only that node knows is null. A range
+/// without known members has a row without one.
+[[nodiscard]] boost::json::array PageRows(const NodeSnapshot& node);
 [[nodiscard]] std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http);
 
-/// The same metrics: {"total": {...}, "shards": [...], "members": [...], "node": {...},
-/// "service": {...}, "http": {...}}. "members" is absent if there are none.
+/// The same metrics: {"total": {...}, "shards": [...], "ranges": [...], "members": [...],
+/// "node": {...}, "service": {...}, "http": {...}}. "ranges" and "members" are absent if there are
+/// none.
 [[nodiscard]] std::string ToJson(const NodeSnapshot& node, const http::HttpSnapshot& http);
 
 }  // namespace stout::node

@@ -55,6 +55,17 @@ void Append(RangeFigures range, NodeSnapshot& node) {
   }
 }
 
+void AddRanges(const Table& table, NodeSnapshot& node) {
+  if (table.cluster == nullptr) return;
+  const Cluster& cluster = *table.cluster;
+  node.ranges.push_back({.table = table.name,
+                         .self = cluster.self,
+                         .leases = cluster.server.table(),
+                         .records = cluster.members ? cluster.members->records() : nullptr,
+                         .taken = cluster.server.taken(),
+                         .forwarded = cluster.forwarded});
+}
+
 }  // namespace
 
 NodeMonitor::NodeMonitor(const Config& config)
@@ -98,7 +109,7 @@ NodeMonitor::Shown::Shown(NodeMonitor& monitor, NodeService& service, asio::io_c
       monitor.context_.get_executor(),
       [&monitor](monitor::HistoryRecorder::Collected done) {
         monitor.Collect([&monitor, done = std::move(done)](const NodeSnapshot& node) mutable {
-          monitor.members_ = ToArray(node.members);
+          monitor.members_ = PageRows(node);
           done(node.shards, node.service.connections.commands);
         });
       },
@@ -217,9 +228,11 @@ void NodeMonitor::BeginCollection() {
     }
     auto ranges = service->main.ranges.Serving();
     figures->resize(ranges.size());
+    AddRanges(service->main, *snapshot);
     const auto tables =
         service->tables != nullptr ? service->tables->open() : std::vector<Table*>();
     for (const Table* const table : tables) {
+      AddRanges(*table, *snapshot);
       const auto more = table->ranges.Serving();
       ranges.insert(ranges.end(), more.begin(), more.end());
       figures->resize(ranges.size(), {.table = table->name});

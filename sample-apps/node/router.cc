@@ -342,6 +342,7 @@ asio::awaitable<void> Router::Forward(Group& group, const Lease& owner) {
     AddForwarded(*request, commands);
   }
   if (levels.causal) commands.Add({"STOUT.LEVEL"});
+  table_->cluster->forwarded += group.left.size();
   const resp::Outcome outcome =
       co_await table_->cluster->peers.Run(owner.address, group.range, commands);
   const bool answered = outcome.errc == Errc::kOk && !outcome.replies.front().error();

@@ -136,8 +136,8 @@ class HistoryRecorder {
   void Start();
   void Stop();
 
-  /// Returns the answer to GET /history, or to GET /history?after=SECONDS. `members`: for the
-  /// table of members, which the page does not show if it is empty.
+  /// Returns the answer to GET /history, or to GET /history?after=SECONDS. `members`: the rows of
+  /// the table of ranges and members, which the page does not show if it is empty.
   [[nodiscard]] std::string Answer(std::string_view target,
                                    const boost::json::array& members = {}) const;
 

@@ -5,6 +5,9 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
 #include <cstddef>
 #include <initializer_list>
 #include <iostream>
@@ -19,9 +22,11 @@
 #include "node/config.h"
 #include "node/datalet_id.h"
 #include "node/node_metrics.h"
+#include "node/range_metrics.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
 #include "stout/core/batch.h"
+#include "stout/core/lease_table.h"
 #include "stout/core/registry_table.h"
 #include "stout/error.h"
 #include "tests/support/catch.h"
@@ -37,6 +42,7 @@
 namespace stout::node {
 namespace {
 
+namespace json = boost::json;
 using Catch::Contains;
 using namespace std::chrono_literals;
 
@@ -400,6 +406,76 @@ TEST_CASE("the metrics of a table's members have its name as a label", "[node][m
   const std::string text = ToPrometheus(node, {});
   CHECK_THAT(text, Contains("stout_node_member_in{range=\"3\",member=\"d\",table=\"orders\"} 1"));
   CHECK_THAT(text, Contains("stout_node_member_in{range=\"3\",member=\"d\"} 1"));
+}
+
+// Three ranges: of this node, of another one, and free.
+RangesSnapshot ThreeRanges() {
+  LeaseTable leases;
+  leases.ranges = {Lease{"a:1", 1, 7}, Lease{"b:1", 2, 3}, std::nullopt};
+  RegistryTable records;
+  records.sets[0].value.swept = 5;  // by the owner before this one
+  records.sets[1].value.strong = false;
+  records.sets[1].value.members = {RangeRecord::Member{.datalet = "d", .in = true},
+                                   RangeRecord::Member{.datalet = "e"}};
+  records.sets[2].value.shared = 4;
+  records.datalets["z"].value.lazy = true;
+  return {.self = "a:1",
+          .leases = std::make_shared<const LeaseTable>(std::move(leases)),
+          .records = std::make_shared<const RegistryTable>(std::move(records)),
+          .taken = 2,
+          .forwarded = 9};
+}
+
+TEST_CASE("the metrics of a node show the ranges that nobody owns", "[node][metrics]") {
+  NodeSnapshot node{.ranges = {ThreeRanges(), ThreeRanges()}};
+  node.ranges.back().table = "orders";
+  const std::string text = ToPrometheus(node, {});
+  for (const char* line :
+       {R"(stout_node_ranges{owner="self"} 1)", R"(stout_node_ranges{owner="other"} 1)",
+        R"(stout_node_ranges{owner="none"} 1)",
+        R"(stout_node_ranges{owner="none",table="orders"} 1)",
+        R"(stout_node_ranges_in_mode{mode="ms+sc"} 1)",
+        R"(stout_node_ranges_in_mode{mode="ms+ec"} 1)",
+        R"(stout_node_ranges_in_mode{mode="aa+ec",table="orders"} 1)",
+        "\nstout_node_ranges_unswept 1\n", "\nstout_node_ranges_taken_total 2\n",
+        "\nstout_node_forwarded_total 9\n"}) {
+    CHECK_THAT(text, Contains(line));
+  }
+  const json::value orders = json::parse(ToJson(node, {})).at("ranges").at(1);
+  CHECK(orders.at("table") == "orders");
+  CHECK(orders.at("stout_node_ranges") == json::value{{"self", 1}, {"other", 1}, {"none", 1}});
+  CHECK(orders.at("stout_node_forwarded_total") == 9);
+  // Nodes that share one store.
+  node.ranges = {ThreeRanges()};
+  node.ranges.front().records = nullptr;
+  const std::string without = ToPrometheus(node, {});
+  CHECK_THAT(without, Contains(R"(stout_node_ranges{owner="none"} 1)") && !Contains("in_mode"));
+}
+
+TEST_CASE("the live page has a row for each range, with its owner", "[node][metrics]") {
+  const NodeSnapshot node{.ranges = {ThreeRanges()},
+                          .members = {{.range = 0, .datalet = "d", .filling = true}}};
+  const json::array rows = PageRows(node);
+  const auto column = [&rows](const char* name) {
+    json::array values;
+    for (const json::value& row : rows) {
+      const json::value* const value = row.as_object().if_contains(name);
+      values.push_back(value != nullptr ? *value : json::value("absent"));
+    }
+    return values;
+  };
+  CHECK(column("range") == json::array{0, 1, 1, 1, 2});
+  CHECK(column("owner") == json::array{"a:1", "b:1", "b:1", "b:1", nullptr});
+  CHECK(column("member") == json::array{"d", "d", "e", "z", "z"});
+  CHECK(column("stout_node_member_in") == json::array{0, 1, 0, 0, 0});
+  CHECK(column("stout_node_member_filling") == json::array{1, 0, 0, 0, 0});
+  CHECK(column("stout_node_member_lazy") == json::array{0, 0, 0, 1, 1});
+  CHECK(column("stout_node_member_lag_keys") == json::array{0, nullptr, nullptr, nullptr, nullptr});
+
+  NodeSnapshot shares{.ranges = {ThreeRanges()}};
+  shares.ranges.front().records = nullptr;
+  CHECK(PageRows(shares).size() == 3);
+  CHECK(PageRows(shares).front() == json::value{{"range", 0}, {"owner", "a:1"}});
 }
 
 }  // namespace

@@ -362,6 +362,13 @@ TEST_CASE("a node with a datalet shows the members of its ranges", "[node][metri
   CHECK(shown(R"(stout_keys_marked_total{shard="0",member="left",lane="0"})").value_or(0) >= 1);
   CHECK(shown(R"(stout_cached_bytes{shard="0",member="left"})").value_or(0) > 0);
   CHECK(shown(R"(stout_node_member_lag_keys{range="0",member="left"})") == 0);
+  CHECK(Eventually([&] { return shown(R"(stout_node_ranges{owner="self"})") == 2; }));
+  CHECK(shown(R"(stout_node_ranges{owner="other"})") == 0);
+  CHECK(shown(R"(stout_node_ranges{owner="none"})") == 0);
+  CHECK(Eventually([&] { return shown(R"(stout_node_ranges_in_mode{mode="ms+sc"})") == 2; }));
+  CHECK(Eventually([&] { return shown("stout_node_ranges_unswept") == 0; }));
+  CHECK(shown("stout_node_ranges_taken_total") == 2);
+  CHECK(shown("stout_node_forwarded_total") == 0);
   const json::value stats = json::parse(Page(metrics, "/stats").body);
   REQUIRE(stats.at("members").as_array().size() == 2);
   CHECK(stats.at("members").at(0).at("member").as_string() == "left");
@@ -376,6 +383,7 @@ TEST_CASE("a node with a datalet shows the members of its ranges", "[node][metri
   CHECK(Eventually(
       [&] { return client.Do({"STOUT.STATUS"}).find(R"("mode":"ms)") == std::string::npos; }));
   CHECK(client.Do({"SET", "k", "v"}) == "+OK");
+  CHECK(shown(R"(stout_node_ranges_in_mode{mode="aa+ec"})") == 2);
   CHECK(shown(R"(stout_keys_marked_total{shard="0",member="left",lane="0"})") == 1);
   CHECK(shown(R"(stout_node_member_in{range="0",member="left"})") == 1);
 }

@@ -142,6 +142,9 @@ TEST_CASE_METHOD(NeighbourTest, "a read for which its owner has no room is sent 
   ranges.owners[1] = "127.0.0.1:" + std::to_string(neighbour.port());
   CHECK(client.Do({"GET", foreign}) == "$there");
   CHECK(reads == 2);
+  CHECK(cluster.forwarded == 2);  // for the metrics
+  CHECK(client.Do({"SET", own, "here"}) == "+OK");
+  CHECK(cluster.forwarded == 2);
 }
 
 TEST_CASE_METHOD(NeighbourTest, "a write is not sent again if its owner may have carried it out",

@@ -200,6 +200,7 @@ void RangeServer::OnOpened(std::shared_ptr<Opening> opening, ErrorCode ec) {
     if (!ours) ec = Errc::kClosed;  // the range was lost or released meanwhile
   }
   if (!ec) {
+    ++taken_;
     spdlog::info("range {}: served, epoch {}", range, epoch);
   } else if (ec == Errc::kTransient || ec == Errc::kUnknown) {
     if (opening->failures == 0) {

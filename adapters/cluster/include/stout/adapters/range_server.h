@@ -4,6 +4,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -114,6 +115,9 @@ class RangeServer {
 
   /// Returns the ranges whose maps are open, opening or draining, in order.
   [[nodiscard]] std::vector<Served> ranges() const;
+  /// Returns how often this server has begun to serve a range. The sum over all servers grows by
+  /// one whenever a range gets an owner.
+  [[nodiscard]] std::uint64_t taken() const { return taken_; }
   /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
   /// Returns true if the lease service has refused this server, which is final.
@@ -174,7 +178,8 @@ class RangeServer {
   std::atomic<bool> refused_ = false;
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> dropped_ = false;  // changes, since leaving_
-  bool suspended_ = false;             // on the manager's strand
+  std::atomic<std::uint64_t> taken_ = 0;
+  bool suspended_ = false;  // on the manager's strand
   // Guards slots_ and closed_.
   mutable std::mutex mutex_;
   std::vector<Slot> slots_;  // by range
