@@ -295,8 +295,9 @@ TEST_CASE("a fill that takes long brings no deleted key back", "[keeper]") {
   range.AnswerFence();
   range.Next<range::Open>();
   range.PassBarrier();
-  range.Scanned(1, {{"old", {true, "v", {4, 1}}}});
+  range.Scanned(1, {{"old", {true, "", {4, 1}}}});
   range.AnswerStates(0, false, {{}});
+  range.AnswerStates(1, true, {{true, "v", {4, 1}}});
   const auto settle = range.Next<range::Settle>();
   if (late) range.now += 24min;  // the delete may be forgotten by now
   range.keeper.OnSettled(settle.id, Errc::kOk, false, {}, range.now);

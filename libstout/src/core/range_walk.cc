@@ -86,7 +86,7 @@ void RangeWalk::SendScan(TimePoint now) {
   const MemberIndex member = passes_.back().member;
   scan_began_ = now;
   actions_.push_back(
-      range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, scans_values()}});
+      range::Scan{Call(member, now), member, {*cursor_, options_.scan_keys, copies_scanned()}});
 }
 
 // Ends the call under way after its answer. If the call failed, `step` repeats it later.
@@ -123,7 +123,6 @@ void RangeWalk::OnScanned(range::Attempt attempt, const ScanResult& result, Time
   Rest(pause, &RangeWalk::NextPage, now);
 }
 
-// Requests use the same stores.
 void RangeWalk::Rest(Duration pause, Step next, TimePoint now) {
   if (pause <= Duration::zero()) return (this->*next)(now);
   retry_ = next;
@@ -159,11 +158,12 @@ bool RangeWalk::CopiesAtOnce(const StoredState& state) const {
   return copies_scanned() && state.errc == Errc::kOk && set_.IsSettled(state.stamp);
 }
 
-// First the stamps of the other member, then the values of what differs: those that it has, or in a
-// merge those that it gets.
+// Reads the stamps of the other member first. Then it reads the values of the keys that differ:
+// from the target in a fill, from the scanned member in a merge.
 void RangeWalk::SendRead(TimePoint now) {
-  const MemberIndex other = at_target() ? passes_.front().member : target_;
-  const MemberIndex member = merges() && compared_ ? passes_.back().member : other;
+  MemberIndex member = target_;
+  if (merges() && compared_) member = passes_.back().member;
+  if (at_target() && !compared_) member = passes_.front().member;
   range::Read read{Call(member, now), member, {}, compared_};
   for (const Item& item : page_) read.keys.push_back(item.key);
   actions_.push_back(std::move(read));
@@ -180,7 +180,7 @@ void RangeWalk::OnRead(range::Attempt attempt, const ReadResult& result, TimePoi
     if (Differs(page_[i].known, result.states[i], now)) differing.push_back(std::move(page_[i]));
   }
   page_ = std::move(differing);
-  if (at_target() || page_.empty()) return StartSettling(now);
+  if (page_.empty() || (at_target() && now >= newer_wins_until_)) return StartSettling(now);
   SendRead(now);
 }
 

@@ -37,8 +37,8 @@ struct WalkOptions {
 /// Walks over all keys of some members: to fill a member, or to settle states (a sweep).
 ///
 /// Fill: it visits each key of the target, then each key of a member that is in, and compares the
-/// stamps of both. If they differ, it reads the key as a strong read does, and compares the result
-/// with the target's state:
+/// stamps of both. If they differ or are not settled, it reads the key as a strong read does, and
+/// compares the result with the target's state:
 ///
 /// | the state read                                   | the target gets                        |
 /// |--------------------------------------------------|----------------------------------------|
@@ -155,9 +155,6 @@ class RangeWalk {
   [[nodiscard]] bool at_target() const { return passes_.back().role == Role::kTarget; }
   /// Returns true if states of the source are copied as the scan found them.
   [[nodiscard]] bool copies_scanned() const { return fills() && !at_target() && target_is_new_; }
-  [[nodiscard]] bool scans_values() const {
-    return copies_scanned() || (at_target() && newer_wins_until_ != TimePoint::min());
-  }
   void StartPass(TimePoint now);
   void SendScan(TimePoint now);
   void NextPage(TimePoint now);
