@@ -5,6 +5,7 @@
 #include "stout/adapters/blowfish_store.h"
 
 #include <algorithm>
+#include <boost/asio/use_future.hpp>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -253,6 +254,19 @@ TEST_CASE_METHOD(BlowfishTest, "blowfish: what was never sent is known not to be
   server.reset();
   CHECK(WriteNow(*store, batch) == WriteResult{Errc::kTransient, {}});
   CHECK(ReadNow(*store, {"k"}).errc == Errc::kTransient);
+}
+
+TEST_CASE_METHOD(BlowfishTest, "blowfish: a server is asked for stamps alone if it has them") {
+  const bool has_stamps = GENERATE(false, true);
+  const auto store = Open();
+  server_.Follow([has_stamps](const Command& command) -> Answer {
+    if (command[0] == "STOUT.SHARDS") return {Facts(1, 100, 1000, 1, has_stamps)};
+    return {"*2\r\n:0\r\n*-1\r\n"};
+  });
+  const ReadBatch batch{.id = 1, .lane = 0, .keys = {"k"}, .values = false};
+  CHECK(store->AsyncRead(batch, boost::asio::use_future).get().errc == Errc::kOk);
+  CHECK(Said("STOUT.STAMPS").size() == (has_stamps ? 1 : 0));
+  CHECK(Said("STOUT.READ").size() == (has_stamps ? 0 : 1));
 }
 
 TEST_CASE_METHOD(BlowfishTest, "blowfish: a connection that was cut is made anew") {

@@ -14,13 +14,14 @@ inline constexpr std::string_view kOk = "*2\r\n:0\r\n+OK\r\n";
 inline const ScriptedRespServer::Answer kCannotSearch{"-ERR unknown command 'SCHEMA'\r\n"};
 
 /// To STOUT.SHARDS, as a server of RESP2 has it.
-inline std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1) {
+inline std::string Facts(int shards, int items = 100, int bytes = 1000, int version = 1,
+                         bool stamps = false) {
   const auto field = [](const std::string& name, int value) {
     return Bulk(name) + ":" + std::to_string(value) + "\r\n";
   };
-  return "*10\r\n" + field("version", version) + field("shards", shards) +
+  return (stamps ? "*12\r\n" : "*10\r\n") + field("version", version) + field("shards", shards) +
          field("max-batch-items", items) + field("max-batch-bytes", bytes) +
-         field("tombstone-ms", 3'600'000);
+         field("tombstone-ms", 3'600'000) + (stamps ? field("stamps", 1) : "");
 }
 
 /// A server of this number of shards, without searches, with a fixed answer to everything else.
