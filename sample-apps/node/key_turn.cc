@@ -25,6 +25,8 @@ bool LacksRoom(const Request& exec, const std::map<KeyView, KeyMap::Entry>& stat
   std::size_t bytes = 0;
   for (const Request& queued : exec.queued) {
     if (!queued.on_keys()) continue;
+    // A later command may return what it writes.
+    for (const std::string_view argument : queued.arguments) bytes += argument.size();
     for (std::size_t i = 0; i < queued.keys_read(); ++i) {
       const auto& value = states.at(queued.key(i)).value;
       if (value) bytes += value->size() + ReplyRoom::kAround;
