@@ -109,6 +109,7 @@ json::array ToArray(const std::vector<MemberSnapshot>& members) {
 }
 
 json::array PageRows(const NodeSnapshot& node) {
+  constexpr std::size_t kMaxRows = 1000;  // the page gets them each second
   std::map<std::pair<std::string_view, RangeId>, json::array> served;
   for (const MemberSnapshot& member : node.members)
     served[{member.table, member.range}].push_back(ToObject(member));
@@ -119,6 +120,7 @@ json::array PageRows(const NodeSnapshot& node) {
       if (rows.empty()) rows = RowsOf(ranges, range);
       const std::string* const owner = ranges.OwnerOf(range);
       for (json::value& row : rows) {
+        if (all.size() == kMaxRows) return all;
         row.as_object()["owner"] = owner != nullptr ? json::value(*owner) : json::value(nullptr);
         all.push_back(std::move(row));
       }

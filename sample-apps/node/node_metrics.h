@@ -47,7 +47,7 @@ struct NodeSnapshot {
 [[nodiscard]] boost::json::array ToArray(const std::vector<MemberSnapshot>& members);
 /// Returns the rows of the live page's table: each member of each range as in ToArray, with the
 /// range's `owner`. If another node owns the range, what only that node knows is null. A range
-/// without known members has a row without one.
+/// without known members has a row without one. At most 1,000 rows.
 [[nodiscard]] boost::json::array PageRows(const NodeSnapshot& node);
 [[nodiscard]] std::string ToPrometheus(const NodeSnapshot& node, const http::HttpSnapshot& http);
 
