@@ -120,7 +120,10 @@ asio::awaitable<bool> Peers::AwaitTurn(Alone& alone, TimePoint deadline) {
   Alone::Turn turn{asio::steady_timer(executor_, deadline - resp::Now())};
   const auto place = alone.queue.insert(alone.queue.end(), &turn);
   boost::system::error_code ignored;
-  co_await turn.timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  try {
+    co_await turn.timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  } catch (const std::bad_alloc&) {  // it did not begin to wait
+  }
   if (!turn.has_come) alone.queue.erase(place);
   co_return turn.has_come;
 }
