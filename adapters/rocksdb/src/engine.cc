@@ -5,6 +5,8 @@
 #include <rocksdb/write_batch.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <new>
 #include <optional>
@@ -37,6 +39,14 @@ rocksdb::WriteOptions DurableWrite() {
   rocksdb::WriteOptions options;
   options.sync = true;
   return options;
+}
+
+// Returns true if the directory still has this database. Another one may have taken its place.
+bool IsInPlace(const std::string& path, const std::string& identity) {
+  std::ifstream file(path + "/IDENTITY");
+  std::string first;
+  return std::getline(file, first) && first == identity &&
+         std::filesystem::exists(path + "/CURRENT");
 }
 
 }  // namespace
@@ -105,13 +115,16 @@ std::shared_lock<std::shared_mutex> RocksDbStore::Engine::Use() {
 bool RocksDbStore::Engine::Recover() {
   const std::lock_guard lock(recovery_mutex_);
   if (!failed_) return true;  // Another thread was quicker.
-  if (const std::shared_lock use = Use(); use.owns_lock()) {
+  std::shared_lock use = Use();
+  // Resume() writes files by their paths.
+  if (use.owns_lock() && IsInPlace(options_.path, identity_)) {
     const rocksdb::Status status = (*database_)->Resume();
     if (!status.ok() && status.severity() < rocksdb::Status::kFatalError) {
       log_.WriteFailed(status);
       return false;
     }
   }
+  if (use.owns_lock()) use.unlock();
   return Reopen();
 }
 
