@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS {f} (
       with_tables("INSERT INTO {e} SELECT true, coalesce(max(epoch), 0) FROM ") +
       with_tables(options.templates ? "{f}"
                                     : "(SELECT epoch FROM {f} UNION ALL SELECT epoch FROM {t})") +
-      " AS seen ON CONFLICT DO NOTHING;\n";
+      with_tables(" AS seen WHERE NOT EXISTS (SELECT FROM {e}) ON CONFLICT DO NOTHING;\n");
   if (options.templates) {
     schema.own = false;
     schema.create += schema.epoch_row;

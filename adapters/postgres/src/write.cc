@@ -178,7 +178,8 @@ asio::awaitable<WriteResult> Write(Connection& connection, const Schema& schema,
 asio::awaitable<ReadResult> Read(Connection& connection, const Schema& schema, const Array& keys,
                                  bool values) {
   ReadResult result;
-  std::vector<Query> queries(1, Query{values ? &schema.select : &schema.stamps});
+  const bool all = values || !schema.compares_stamps;
+  std::vector<Query> queries(1, Query{all ? &schema.select : &schema.stamps});
   queries[0].parameters.push_back(keys.Slice(0, keys.size()));
   const Outcome outcome = co_await connection.RunOnPrimary(std::move(queries));
   if (outcome.errc != Errc::kOk) {
