@@ -106,8 +106,9 @@ void AddWork(program::Options& options, ProgramOptions& program) {
              "they are sorted and become read-only")
       ->default_str("a quarter of --merge-bytes, but at least 1MiB");
   options
-      .Bytes("--merge-bytes", program.merge_bytes, 0,
-             "A shard is compressed when its log has this size. A start reads this log")
+      .Bytes(
+          "--merge-bytes", program.merge_bytes, 0,
+          "A shard is compressed when its log has this size, 4GiB at most. A start reads this log")
       ->default_str("a sixteenth of a shard's part of --memory-budget, 2MiB to 64MiB");
   options
       .Count("--merges", program.merges, 1, 1024,

@@ -18,17 +18,16 @@ constexpr std::uint64_t kUnmergedOfMerge = 8;
 constexpr std::uint64_t kMostUnmerged = LogTable::kMaxBytes;
 /// The table that is frozen, its sorted copy and the next table have room in this.
 constexpr std::uint64_t kUnmergedOfFreeze = 4;
-/// Multiples of it are numbers.
-constexpr std::uint64_t kMostGiven = std::uint64_t{1} << 50;
 
 }  // namespace
 
 void ShareMemory(const ShardMemory& memory, std::size_t shards, ShardOptions& shard) {
   CompactionOptions& compaction = shard.compaction;
   const std::uint64_t unmerged = memory.budget / 2 / shards;
-  compaction.merge_bytes = memory.merge_bytes > 0 ? std::min(memory.merge_bytes, kMostGiven)
-                                                  : std::clamp(unmerged / kUnmergedOfMerge,
-                                                               kLeastMergeBytes, kMostMergeBytes);
+  compaction.merge_bytes =
+      memory.merge_bytes > 0
+          ? std::min(memory.merge_bytes, kMostUnmerged / kUnmergedOfMerge)
+          : std::clamp(unmerged / kUnmergedOfMerge, kLeastMergeBytes, kMostMergeBytes);
   const std::uint64_t freeze =
       memory.freeze_bytes > 0 ? memory.freeze_bytes : std::max(compaction.merge_bytes / 4, kMiB);
   compaction.freeze_bytes = std::min(freeze, kMostUnmerged / kUnmergedOfFreeze);
