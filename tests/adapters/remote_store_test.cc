@@ -181,7 +181,7 @@ TEMPLATE_TEST_CASE("a slow network cuts nothing short", "[remote]", STOUT_TEST_R
 TEMPLATE_TEST_CASE("a server that stands still", "[remote]", STOUT_TEST_REMOTE_STORES) {
   const LogCapture log;
   TestType test;
-  auto store = test.Open("timeout=300ms&connect_timeout=200ms");
+  auto store = test.Open("timeout=300ms&connect_timeout=400ms");
   CHECK(WriteAtLast(*store, Batch(1, {Put("k", "1", 1)})) == WriteResult{});
   test.server().Signal(SIGSTOP);
   const WriteBatch batch = Batch(1, {Put("k", "2", 2)});
