@@ -83,7 +83,9 @@ std::optional<std::string> KnownDatalets::First(
         "range {}: the lease service has lost its record. These datalets were in sync: {}. {}",
         range, fmt::join(ids, ", "),
         first != ids.end() ? fmt::format("The range begins again with {}", *first)
-                           : "The range waits for one of them");
+                           : "The range waits for one of them; if none comes back, restart all "
+                             "nodes: the range then begins with another datalet, and loses what "
+                             "that one lacks");
   }
   return first != ids.end() ? std::optional(*first) : std::nullopt;
 }

@@ -51,10 +51,11 @@ void Registration::Bring(std::vector<OwnDatalet> own) {
 }
 
 void Registration::Tick(const RegistryTable& records, SessionId session, TimePoint now) {
+  // The registry keeps the configuration for ever. If it has none, it has lost all records.
+  const bool has_records = records.config || records.damaged.contains("config");
   for (Own& own : own_) {
     const SessionId registered = *own.registered;
-    // The registry keeps the configuration for ever. If it has none, it has lost all records.
-    const bool lasts = own.datalet.store == nullptr && registered != 0 && records.config;
+    const bool lasts = own.datalet.store == nullptr && registered != 0 && has_records;
     const bool lacks = registered != session || !records.datalets.contains(own.datalet.id);
     if (lacks && !lasts && now >= own.due) Add(own, records, session, now);
     if (own.datalet.store == nullptr && now >= own.due) RemoveDouble(own, records, now);
