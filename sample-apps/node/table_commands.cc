@@ -238,7 +238,7 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
     spdlog::warn("table {} is dropped, but its keys stay in the stores: {}", name, request.error);
     request.error = {};
   }
-  // Keys may be left.
+  // Its keys may not all be deleted yet.
   if (service_.draining || service_.tables->leaving()) co_return Refuse(request, kEnding);
   // First the id, by which nodes find the records to be removed. It may be listed already.
   const bool noted = co_await ChangeRecord(registry, request, CreateTable(id, config));

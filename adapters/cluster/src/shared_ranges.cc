@@ -60,9 +60,9 @@ void SharedRanges::Open(RangeId range, const Recorded<RangeRecord>& record) {
 
 void SharedRanges::End(const Shared& former) {
   const RangeId range = former.served->range;
-  const bool has_changes = Find(range) != nullptr;  // otherwise it is not open yet
+  const bool was_open = Find(range) != nullptr;
   Publish(range, nullptr);
-  if (has_changes) ending_[former.map] = range;
+  if (was_open) ending_[former.map] = range;
   asio::post(former.map->get_executor(),
              [weak = weak_from_this(), strand = strand_, map = former.map] {
                map->Drain([weak, strand, map](ErrorCode ec) {
@@ -118,7 +118,7 @@ void SharedRanges::Leave(Done done, Duration limit) {
   });
 }
 
-// What was answered is at a member, and the owner's merge brings it to the others.
+// A member has each change that was answered, and the owner's merge brings it to the others.
 void SharedRanges::CutEnding() {
   for (const auto& [map, range] : std::exchange(ending_, {})) {
     spdlog::warn(
