@@ -71,7 +71,7 @@ asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const La
   const Outcome outcome = co_await connection.RunScripts(commands);
   const std::vector<WriteResult> unknown(writes.size(), {Errc::kUnknown, {}});
   if (outcome.errc != Errc::kOk) co_return unknown;
-  bool safe = replication.replicas == 0 || replication.Reached(outcome.replies.back());
+  const bool replicated = replication.replicas == 0 || replication.Reached(outcome.replies.back());
   std::span<const Reply> replies = outcome.replies;
   if (notes) {
     const bool noted = Layout::DecodeNoteEpoch(replies.front());
@@ -79,8 +79,7 @@ asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const La
       connection.Distrust();
       co_return unknown;
     }
-    safe = safe && noted;
-    if (safe) connection.Noted(epoch);
+    if (replicated && noted) connection.Noted(epoch);
     replies = replies.subspan(1);
   }
   std::vector<WriteResult> results;
@@ -93,6 +92,7 @@ asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const La
       connection.Distrust();
       co_return unknown;
     }
+    const bool safe = replicated && write->epoch <= connection.noted_epoch();
     if (result->batch == Errc::kOk && !safe) result->batch = Errc::kUnknown;
     results.push_back(*std::move(result));
     replies = replies.subspan(count);
