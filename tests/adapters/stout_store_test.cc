@@ -79,7 +79,8 @@ TEST_CASE_METHOD(ServedTest, "stout: a datalet that is durable shows it", "[stou
   datalet_.own_traits().durable = true;
   CHECK(OpenUrl(node_.Url())->traits().durable);
   RespClient client(node_.port());
-  CHECK_THAT(client.Do({"STOUT.SHARDS"}), Contains("$durable, :1, $data-id, $durable]"));
+  CHECK_THAT(client.Do({"STOUT.SHARDS"}),
+             Contains("$durable, :1, $stamps, :1, $data-id, $durable]"));
 }
 
 TEST_CASE_METHOD(ServedTest, "stout: without detect_loss a restarted node goes on empty",
