@@ -41,8 +41,8 @@ class FirstKeys {
     bytes_ += SizeOf(key);
     std::ranges::push_heap(keys_);
     while (bytes_ > max_bytes_ && keys_.size() > 1) {
+      cut_ = keys_.front();
       RemoveLast();
-      count_ = keys_.size();
     }
     return !IsBeyond(key);
   }
@@ -55,13 +55,13 @@ class FirstKeys {
 
   /// Returns true if neither this key nor any key behind it would be among the first.
   [[nodiscard]] bool IsBeyond(std::string_view key) const {
-    return (end_ && key > *end_) ||
+    return (end_ && key > *end_) || (cut_ && key >= *cut_) ||
            (keys_.size() == count_ && (count_ == 0 || key > keys_.front()));
   }
 
   /// Returns the key behind which there may be more keys, or nullopt if all are among the first.
   [[nodiscard]] std::optional<std::string> end() const {
-    return count_ > 0 && keys_.size() == count_ ? keys_.front() : end_;
+    return !keys_.empty() && (cut_ || keys_.size() == count_) ? keys_.front() : end_;
   }
 
   /// In order. It is of no more use then.
@@ -80,11 +80,12 @@ class FirstKeys {
     keys_.pop_back();
   }
 
-  std::size_t count_;  // Smaller once the keys were too large.
+  const std::size_t count_;
   const std::size_t max_bytes_;
   std::size_t bytes_ = 0;
   std::optional<std::string> end_;
-  std::vector<std::string> keys_;  // A heap: the last one in front.
+  std::optional<std::string> cut_;  // The first key for which there was no room.
+  std::vector<std::string> keys_;   // A heap: the last one in front.
 };
 
 }  // namespace stout::blowfish
