@@ -206,7 +206,7 @@ class ModeChanges {
       weak_.emplace_back(ChaosNow(), std::numeric_limits<std::int64_t>::max());
       thread_ = std::jthread([this, lasts = schedule.Random(200ms, 5s)] {
         const bool weak = Change(ReplicationMode::kMsEc);
-        std::this_thread::sleep_for(lasts);
+        std::this_thread::sleep_for(lasts);  // of the mode, which is a fault like others
         progress_ = Change(ReplicationMode::kMsSc) && weak ? Progress::kDone : Progress::kFailed;
       });
       Await(schedule, std::move(done));

@@ -35,7 +35,7 @@ TEST_CASE("the mode changes although an owner is killed meanwhile", "[node][memb
       nodes.way_to(other).Behave({.refuse = true});
       nodes.way_to(other).Cut();
     }
-    std::this_thread::sleep_for(300ms);  // the owner alone has what comes now
+    std::this_thread::sleep_for(300ms);  // a fault of this length: the owner alone gets writes
     nodes.program(0).Kill();
     for (const std::size_t other : {1, 2}) nodes.way_to(other).Behave({});
     CHECK(nodes.Await([&] { return nodes.view().AllIn(ReplicationMode::kMsSc); }));

@@ -28,7 +28,7 @@ class Connection : public resp::Connection {
   // For a pool: empty, or what is wrong.
   [[nodiscard]] boost::asio::awaitable<std::string> Connect();
 
-  // Whether the server that it is connected to has STOUT.STAMPS.
+  // Returns true if the server that it is connected to has STOUT.STAMPS.
   [[nodiscard]] bool reads_stamps() const { return reads_stamps_; }
 
  private:
