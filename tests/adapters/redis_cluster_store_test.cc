@@ -61,6 +61,9 @@ TEST_CASE_METHOD(ClusterTest, "redis cluster: an owner of other slots is shut ou
   CHECK(WriteNow(*former, Scoped("t", Batch(5, {Put(key, "late", 2)}))) ==
         WriteResult{Errc::kFenced, {}});
   CHECK(FenceNow(*former, "t", 5) == Errc::kFenced);
+  cluster_.ResetStatistics();
+  CHECK_FALSE(FenceNow(*newer, "t", 6));  // in its own slots: the former owner left no note
+  CHECK(cluster_.ScriptsRun() < 5000);
   std::set<std::string> keys;  // without the store's own
   for (const ScanResult& page : ScanAll(*newer, {.limit = 1000})) {
     for (const ScannedKey& each : page.keys) keys.insert(each.key);

@@ -284,6 +284,12 @@ void Layout::AppendFence(std::string_view fence, Epoch epoch, Commands* commands
   commands->Add({"EVALSHA", kFence.sha1, "1", fence, View(bytes)});
 }
 
+void Layout::AppendFenceAndNote(std::string_view fence, Epoch epoch, std::string_view note,
+                                std::string_view text, Commands* commands) const {
+  const Bytes8 bytes = Encode8(epoch);
+  commands->Add({"EVALSHA", kFence.sha1, "2", fence, note, View(bytes), text});
+}
+
 bool Layout::DecodeNoteEpoch(const Reply& reply) { return IsStatus(reply, "OK"); }
 
 std::optional<Epoch> Layout::DecodeNewEpoch(const Reply& reply) {

@@ -74,6 +74,9 @@ class Layout {
   void AppendNoteEpoch(Epoch epoch, Commands* commands) const;
   void AppendNewEpoch(Commands* commands) const;
   void AppendFence(std::string_view fence, Epoch epoch, Commands* commands) const;
+  // Also sets the key `note` to `text`, unless the fence is newer. DecodeFence reads the answer.
+  void AppendFenceAndNote(std::string_view fence, Epoch epoch, std::string_view note,
+                          std::string_view text, Commands* commands) const;
 
   // The answers to these commands. Nullopt or false: an error, or of another shape.
   [[nodiscard]] static bool DecodeNoteEpoch(const Reply& reply);

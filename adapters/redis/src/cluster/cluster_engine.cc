@@ -24,6 +24,12 @@ std::vector<redis::Slot> SlotsIn(HashSlots slots) {
   return all;
 }
 
+// The note of a scope's slots is beside its fence in slot 0.
+std::vector<redis::Slot> WithSlot0(std::vector<redis::Slot> slots) {
+  if (slots.front() != 0) slots.insert(slots.begin(), 0);
+  return slots;
+}
+
 std::string TextOfSlots(HashSlots slots) { return fmt::format("{}-{}", slots.first, slots.last); }
 
 std::string SlotsNoteKey(const redis::Layout& layout, const Scope& scope) {
@@ -159,14 +165,15 @@ asio::awaitable<Errc> RedisClusterStore::Engine::Fence(Scope scope, Epoch epoch)
 }
 
 // The scope may have had other slots, if its owners were set up anew, and a former owner may still
-// write there. So the cluster keeps the slots of the scope's last fence beside the fence of slot 0.
-// An owner with other slots fences all, and then notes its own. While it fences all, and if it has
-// no limit, the note is of all slots: the next owner with a limit then fences all, too.
+// write there. So the cluster keeps the slots of the scope's last fence beside the fence of slot 0,
+// which each owner sets. An owner with other slots fences all, and then notes its own. While it
+// fences all, and if it has no limit, the note is of all slots: the next owner with a limit then
+// fences all, too.
 asio::awaitable<Errc> RedisClusterStore::Engine::FenceLimited(Scope scope, Epoch epoch,
                                                               HashSlots slots) {
   std::optional<bool> same = co_await AreNoted(scope, slots);
   if (same == true) {
-    const Fenced fenced = co_await FenceIn(SlotsIn(slots), scope, epoch);
+    const Fenced fenced = co_await FenceIn(WithSlot0(SlotsIn(slots)), scope, epoch);
     if (fenced.errc != Errc::kOk) co_return fenced.errc;
     // Another owner may have begun to fence all slots after the first look, and may have fenced
     // these before this owner did.
@@ -176,8 +183,7 @@ asio::awaitable<Errc> RedisClusterStore::Engine::FenceLimited(Scope scope, Epoch
   if (!same) co_return Errc::kTransient;
   const Fenced fenced = co_await FenceAll(scope, epoch);
   if (fenced.errc != Errc::kOk) co_return fenced.errc;
-  const bool noted = co_await NoteSlots(scope, slots);
-  co_return noted ? Errc::kOk : Errc::kTransient;
+  co_return co_await NoteSlots(scope, epoch, slots);
 }
 
 asio::awaitable<std::optional<bool>> RedisClusterStore::Engine::AreNoted(Scope scope,
@@ -195,18 +201,22 @@ asio::awaitable<std::optional<bool>> RedisClusterStore::Engine::AreNoted(Scope s
 // The note comes first, in case this ends halfway.
 asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceAll(
     Scope scope, Epoch epoch) {
-  const bool noted = co_await NoteSlots(scope, HashSlots());
-  if (!noted) co_return Fenced{Errc::kTransient};
+  const Errc noted = co_await NoteSlots(scope, epoch, HashSlots());
+  if (noted != Errc::kOk) co_return Fenced{noted};
   co_return co_await FenceIn(SlotsIn({}), scope, epoch);
 }
 
-asio::awaitable<bool> RedisClusterStore::Engine::NoteSlots(Scope scope, HashSlots slots) {
+// One script fences slot 0 and sets the note. So a note that a former owner sends late is refused.
+asio::awaitable<Errc> RedisClusterStore::Engine::NoteSlots(Scope scope, Epoch epoch,
+                                                           HashSlots slots) {
   Request note{.slot = 0};
-  note.command.Add({"SET", SlotsNoteKey(layout, scope), TextOfSlots(slots)});
-  const auto is_noted = [](const Request& done) { return done.reply.kind == Reply::Kind::kStatus; };
-  co_await Run({&note, 1}, is_noted);
-  const bool noted = note.errc == Errc::kOk && is_noted(note);
-  co_return noted;
+  layout.AppendFenceAndNote(redis::FenceKeyIn(0, layout, scope), epoch, SlotsNoteKey(layout, scope),
+                            TextOfSlots(slots), &note.command);
+  co_await Run({&note, 1}, [](const Request& done) {
+    return redis::Layout::DecodeFence(done.reply).has_value();
+  });
+  if (note.errc != Errc::kOk) co_return Errc::kTransient;
+  co_return redis::Layout::DecodeFence(note.reply).value_or(Errc::kTransient);
 }
 
 asio::awaitable<RedisClusterStore::Engine::Fenced> RedisClusterStore::Engine::FenceIn(

@@ -68,8 +68,8 @@ class RedisClusterStore::Engine {
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceAll(Scope scope, Epoch epoch);
   // Returns true if the note has these slots, and nullopt if it cannot be read.
   [[nodiscard]] boost::asio::awaitable<std::optional<bool>> AreNoted(Scope scope, HashSlots slots);
-  // Makes the cluster remember these slots as those of the scope's last fence. False: it could not.
-  [[nodiscard]] boost::asio::awaitable<bool> NoteSlots(Scope scope, HashSlots slots);
+  // Makes the cluster remember these slots as those of the scope's last fence, and fences slot 0.
+  [[nodiscard]] boost::asio::awaitable<Errc> NoteSlots(Scope scope, Epoch epoch, HashSlots slots);
   [[nodiscard]] boost::asio::awaitable<Fenced> FenceIn(std::vector<redis::Slot> slots,
                                                        const Scope& scope, Epoch epoch);
   // Finds keys at the node that serves the first slot that is not done.
