@@ -8,6 +8,7 @@
 #include "stout/core/policy/stout.h"
 #include "tests/support/allocations.h"
 #include "tests/support/catch.h"
+#include "tests/unit/engine_driver.h"
 
 namespace stout {
 using namespace internal;
@@ -83,6 +84,52 @@ TEST_CASE("the steady state of an engine does not allocate", "[engine]") {
   server.Run(20);  // grows the buffers
   CHECK(test::AllocationsOf([&] { server.Run(20); }) == 0);
   CHECK(server.Quiet());
+}
+
+TEST_CASE("an engine keeps no memory of large keys", "[engine]") {
+  EngineDriver server;
+  const auto run = [&](std::size_t size) {
+    for (std::size_t round = 0; round < 50; ++round) {
+      for (std::size_t i = 0; i < 50; ++i) {
+        const std::string key(i == round ? size : 100, static_cast<char>('0' + i));
+        server.engine.MarkDirty({0, key}, 0, server.now);
+        server.engine.Fetch({0, "read" + key}, i, server.now);
+      }
+      for (Effects sent = server.Poll(); !sent.writes.empty() || !sent.reads.empty();) {
+        for (const ReadBatch& read : sent.reads) {
+          const std::vector<StoredState> states(read.keys.size());
+          server.engine.ReadDone(0, read.id, {.states = states}, server.now);
+        }
+        for (WriteBatch& batch : sent.writes) {
+          server.engine.WriteDone(0, batch.id, {}, server.now);
+          server.engine.Recycle(std::move(batch));
+        }
+        sent = server.Poll();
+      }
+    }
+  };
+  run(100);
+  const std::size_t before = test::Bytes();
+  run(std::size_t{1} << 20);
+  CHECK(test::Bytes() < before + (std::size_t{4} << 20));
+}
+
+TEST_CASE("a fetch that waits does not let those after it leave anything", "[engine]") {
+  EngineDriver server;
+  server.engine.Fetch({0, "waits"}, 0, server.now);
+  const Effects waits = server.Poll();
+  const auto run = [&](FetchId fetches) {
+    for (FetchId id = 1; id <= fetches; ++id) {
+      server.engine.Fetch({0, "k"}, id, server.now);
+      const Effects sent = server.Poll();
+      const std::vector<StoredState> states(1);
+      server.engine.ReadDone(0, sent.reads.at(0).id, {.states = states}, server.now);
+    }
+  };
+  run(1000);
+  const std::size_t before = test::Bytes();
+  run(10'000);
+  CHECK(test::Bytes() < before + 65'536);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "stout/core/lane.h"
 
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -180,6 +181,7 @@ TEST_CASE("beyond max_dirty_bytes a state may not grow", "[lane]") {
   CHECK(server.Put("b", "123").errc == Errc::kOk);
   CHECK(server.Put("b", "1234") == MarkResult{.errc = Errc::kPushedBack});
   CHECK(server.Put("b", "12").errc == Errc::kOk);
+  CHECK(server.engine.MarkDirty({0, "b"}, SIZE_MAX, server.now).errc == Errc::kTooLarge);
   CHECK(server.Stats().dirty_bytes == 9);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/trim.h"
 
 namespace stout::internal {
 
@@ -33,6 +34,7 @@ Errc DirtyTable::Admits(KeyView key, std::size_t bytes) const {
 // Changes `bytes` to the size that counts for the key.
 Errc DirtyTable::Admit(Slot slot, KeyView key, std::size_t& bytes) const {
   const std::size_t held = slot == kNone ? 0 : keys_[slot].bytes;
+  if (bytes > options_.max_dirty_bytes) return Errc::kTooLarge;  // first: the sum could overflow
   bytes = bytes == 0 ? std::max(held, key.size()) : bytes + key.size();
   if (bytes > options_.max_dirty_bytes) return Errc::kTooLarge;
   const bool too_many_keys = slot == kNone && keys_.in_use() >= options_.max_dirty_keys;
@@ -138,6 +140,7 @@ void DirtyTable::EndWrite(Slot slot, TimePoint now) {
   }
   SetBytes(entry, 0);
   index_.Erase(entry.hash, slot);
+  Trim(entry.key);
   keys_.Give(slot);
   if (slot == recent_) recent_ = kNone;
 }

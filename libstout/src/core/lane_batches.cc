@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/trim.h"
 #include "stout/core/lane.h"
 
 // How a lane forms a batch: it takes ready keys, serialises their states, and sends them.
@@ -9,9 +10,9 @@
 namespace stout::internal {
 namespace {
 
-/// Frees a buffer that is too large to keep. (Assigning an empty string would keep it.)
-void Trim(std::string& value, std::size_t most) {
-  if (value.capacity() > most) std::string().swap(value);
+void TrimItem(WriteItem& item) {
+  Trim(item.key);
+  Trim(item.value);
 }
 
 /// Returns one of the spares, or an empty T.
@@ -47,7 +48,7 @@ void Lane::Form(TimePoint now, StateSource& source) {
     if (!Append(batch, attempt, dirty_.PopReady(), source, now) || alone) break;
   }
   for (; batch.items.size() > attempt.items.size(); batch.items.pop_back()) {
-    Trim(batch.items.back().value, kMaxSpareBytes);
+    TrimItem(batch.items.back());
     spare_items_.push_back(std::move(batch.items.back()));
   }
   if (batch.items.empty()) {  // every key was refused by its own serialiser
@@ -153,7 +154,7 @@ void Lane::Send(WriteBatch&& batch, Attempt&& attempt, BatchPart part, Duration 
 }
 
 void Lane::Recycle(WriteBatch batch) {
-  for (WriteItem& item : batch.items) Trim(item.value, kMaxSpareBytes);
+  for (WriteItem& item : batch.items) TrimItem(item);
   spare_batches_.push_back(std::move(batch.items));
 }
 

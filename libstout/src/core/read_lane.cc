@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/trim.h"
 
 namespace stout::internal {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 // is more. Guess: few enough to take little memory and time, enough to share a round trip.
 constexpr std::size_t kYieldingPart = 16;
 constexpr std::size_t kFewKeys = 16;
+// Ages of entries that are gone, beside as many as there are entries. Guess: seldom looked through.
+constexpr std::size_t kSpareAges = 64;
 // The longest pause. Guess: far less than a member's timeout or the deadline of a read.
 constexpr Duration kLongestYieldPause = std::chrono::milliseconds(100);
 
@@ -60,7 +63,7 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
     Entry& entry = entries_[slot];
     if (entry.fetches.empty()) {  // the first fetch had expired
       entry.asked = now;
-      ages_.push_back({now, slot, entry.birth});
+      AddAge(slot);
     }
     if (entry.yields && !options.yields) Hasten(slot);
   } else {
@@ -76,7 +79,7 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
     try {
       entry.key = key;
       entry.fetches.reserve(1);
-      ages_.push_back({now, slot, entry.birth});
+      AddAge(slot);
       QueueOf(entry).push_back(slot);
     } catch (const std::bad_alloc&) {
       entry.birth = 0;
@@ -86,6 +89,14 @@ void ReadLane::Join(KeyView key, FetchId fetch, TimePoint now, const FetchOption
     index_.Insert(hash, slot);
   }
   entries_[slot].fetches.push_back(fetch);
+}
+
+// Entries that are gone are forgotten by Expire, unless an older one still waits.
+void ReadLane::AddAge(Slot slot) {
+  if (ages_.size() > 2 * entries_.in_use() + kSpareAges) {
+    std::erase_if(ages_, [this](const Age& age) { return entries_[age.slot].birth != age.birth; });
+  }
+  ages_.push_back({entries_[slot].asked, slot, entries_[slot].birth});
 }
 
 // Moves a key to the reads that do not yield.
@@ -129,8 +140,11 @@ void ReadLane::AnswerLocally(Slot slot) {
 }
 
 void ReadLane::Erase(Slot slot) {
-  entries_[slot].birth = 0;
-  index_.Erase(entries_[slot].hash, slot);
+  Entry& entry = entries_[slot];
+  entry.birth = 0;
+  index_.Erase(entry.hash, slot);
+  Trim(entry.key);
+  Trim(entry.fetches);
   entries_.Give(slot);
 }
 

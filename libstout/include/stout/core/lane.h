@@ -98,9 +98,6 @@ class Lane {
   using Slot = DirtyTable::Slot;
   /// After this number of failures a key is sent in a batch of its own. Guess; see world_test.
   static constexpr std::uint32_t kAloneAfter = 3;
-  /// A buffer larger than this is not kept for later batches. The number of spare buffers is the
-  /// largest number of items ever in flight, and each grows to the largest value that it ever held.
-  static constexpr std::size_t kMaxSpareBytes = std::size_t{4} << 10;
 
   struct Sent {
     Slot slot;

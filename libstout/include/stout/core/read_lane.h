@@ -98,6 +98,7 @@ class ReadLane {
   [[nodiscard]] std::deque<Slot>& QueueOf(const Entry& entry) {
     return entry.yields ? yielding_ : ready_;
   }
+  void AddAge(Slot slot);
   void Hasten(Slot slot);
   void Answer(Slot slot, Errc errc, StoredState state);
   void Answer(FetchId fetch, Errc errc, StoredState state);
