@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/execution/outstanding_work.hpp>
-#include <boost/asio/prefer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +14,7 @@
 #include <utility>
 
 #include "interposer_impl.h"
+#include "working.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;
@@ -148,8 +147,7 @@ void Interposer::Impl::Forget() noexcept {
 std::shared_ptr<asio::any_io_executor> Interposer::Impl::Working() {
   auto work = work_.lock();
   if (!work) {
-    work = std::make_shared<asio::any_io_executor>(
-        asio::prefer(strand_.get_inner_executor(), asio::execution::outstanding_work.tracked));
+    work = std::make_shared<asio::any_io_executor>(internal::Working(strand_));
     work_ = work;
   }
   return work;

@@ -43,7 +43,7 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   void OpenScope(Scope scope, Reply done);
   ErrorCode OpenWithEpoch(Epoch epoch);
   ErrorCode OpenFenced(Scope scope, Epoch epoch);
-  // Opens under what ownership_ has, or says whether that is so already.
+  // Opens under ownership_, unless it is open. kBadOptions: it is open under another epoch.
   ErrorCode Start(Epoch epoch);
 
   struct Kept {
@@ -159,6 +159,8 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   // Returns the text of the exception that serialize threw in this turn, otherwise that of the
   // errc.
   Diagnostics WhyRefused(const internal::KeyRefused& refused) const;
+  /// Keeps the text for on_refused.
+  void KeepFailure(KeyView key, const char* text) noexcept;
   void QueueHandlers();
 
   Executor strand_;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -82,11 +83,18 @@ Serialized Interposer::Impl::Serialize(KeyView key, std::string& value) noexcept
   try {
     return application_->serialize(key, value);
   } catch (const std::exception& error) {  // any exception concerns this key only
-    failures_.emplace_back(key, error.what());
+    KeepFailure(key, error.what());
   } catch (...) {
-    failures_.emplace_back(key, "serialize threw an exception that is not a std::exception");
+    KeepFailure(key, "serialize threw an exception that is not a std::exception");
   }
   return Serialized::kFailed;
+}
+
+void Interposer::Impl::KeepFailure(KeyView key, const char* text) noexcept {
+  try {
+    failures_.emplace_back(key, text);
+  } catch (const std::bad_alloc&) {  // the key is refused without this text
+  }
 }
 
 void Interposer::Impl::Later(Reply reply, ErrorCode ec) {

@@ -22,11 +22,12 @@ std::optional<std::string> TroubleOf(const ReplicatedRange& range,
   const bool only_writes = range.epoch == 0 && record.shared != 0 && options.clock;
   if (auto why = WhyInvalid(ChangeSet(range.range, range.epoch, record, revision))) return why;
   if (range.scope.empty() || (!only_writes && (range.epoch == 0 || !range.commit))) {
-    return "epoch, scope or commit is missing: set all of them";
+    return only_writes ? "scope is missing: set it"
+                       : "epoch, scope or commit is missing: set all of them";
   }
   if (options.min_in < 1 || options.ack < 1 || options.member_timeout <= Duration() ||
       options.tombstone_ttl <= Duration()) {
-    return "min_in, ack, member_timeout or tombstone_ttl is 0: they are at least 1";
+    return "min_in and ack must be at least 1, member_timeout and tombstone_ttl positive";
   }
   return Validate(options.engine);
 }

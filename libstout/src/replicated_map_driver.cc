@@ -296,25 +296,32 @@ void ReplicatedMap::State::Do(range::Serve&) {
 
 void ReplicatedMap::State::Do(range::Unfillable& failed) {
   if (!on_unfillable_) return;
-  Later([report = on_unfillable_, datalet = record().members[failed.member].datalet,
-         failed](ErrorCode) { report(datalet, failed.key, failed.errc); },
-        {});
+  Report([report = on_unfillable_, datalet = record().members[failed.member].datalet, failed] {
+    report(datalet, failed.key, failed.errc);
+  });
 }
 
 void ReplicatedMap::State::Do(range::Revert& reverted) {
   if (!on_reverted_) return;
-  Later([report = on_reverted_,
-         datalet = record().members[reverted.member].datalet](ErrorCode) { report(datalet); },
-        {});
+  Report([report = on_reverted_, datalet = record().members[reverted.member].datalet] {
+    report(datalet);
+  });
 }
 
 void ReplicatedMap::State::Do(range::GiveUp& given_up) {
   End(Errc::kFenced);
   if (auto give_up = std::exchange(on_given_up_, {})) {
-    Later([give_up = std::move(give_up),
-           cause = given_up.cause](ErrorCode) mutable { give_up(cause); },
-          {});
+    Report([give_up = std::move(give_up), cause = given_up.cause]() mutable { give_up(cause); });
   }
+}
+
+// A handler that runs before may destroy the map, which then calls nothing of its user any more.
+void ReplicatedMap::State::Report(UniqueFunction<void()> report) {
+  Later(
+      [this, report = std::move(report)](ErrorCode) mutable {
+        if (!abandoned_) report();
+      },
+      {});
 }
 
 // --- The map's own parts -------------------------------------------------------------------------

@@ -27,7 +27,7 @@ void ReplicatedMap::State::OnRefused(MemberIndex m, KeyView key, bool doubtful) 
     refused_ |= bit;
     SchedulePump();
   } else {
-    reads_.OnMarked(key);
+    reads_.EndReads(key);
   }
   JudgeRefusal(key);
 }

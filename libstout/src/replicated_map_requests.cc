@@ -34,6 +34,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
     refusing |= MaskOf(m);
     why = errc;
   });
+  if (why == Errc::kTooLarge) return why;  // for any member
   lagging_ |= refusing & ~set_.required();
   if (lagging_ != 0) Observe();  // the fill of a member that lags ends at once
   refusing &= set_.writers();
@@ -53,7 +54,7 @@ Result<Stamp> ReplicatedMap::State::Change(KeyView key, std::shared_ptr<const st
   });
   const Stamp stamp{epoch(), *version};
   values_.Keep(key, {std::move(value), stamp}, [this](KeyView each) { return IsDirty(each); });
-  reads_.OnMarked(key);
+  reads_.EndReads(key);
   OverrideRefusal(key);
   SchedulePump();
   return stamp;
@@ -76,6 +77,7 @@ bool ReplicatedMap::State::IsDirty(KeyView key, MemberMask except) const {
 void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
+  if (key.starts_with(kInternalKeys)) return Later(std::move(handler), Errc::kRefused, {});
   const bool refused = IsRefused(key);
   if (!refused && Shows(key) && values_.Use(key, options) != nullptr)
     return GetLater(key, options, std::move(handler));

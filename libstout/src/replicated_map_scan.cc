@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "replicated_map_state.h"
+#include "working.h"
 
 namespace stout::inline v1 {
 using namespace internal;
@@ -17,12 +18,16 @@ void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler)
   ForEachMember(set_.in(), [&](MemberIndex m) {
     if (members_[m].interposer && StoreOf(m).traits().ordered) ordered |= MaskOf(m);
   });
-  if (!serving() || ordered == 0) {
+  const Errc refusal = !serving()                             ? NotServing()
+                       : ordered == 0                         ? Errc::kRefused
+                       : asked_.size() >= engine_.max_replies ? Errc::kPushedBack
+                                                              : Errc::kOk;
+  if (refusal != Errc::kOk) {
     return Later(
         [handler = std::move(handler)](ErrorCode ec) mutable {
           handler({ErrcOf(ec), {}, {}});
         },
-        serving() ? Errc::kRefused : NotServing());
+        refusal);
   }
   const MemberIndex m = set_.ChooseReader(ordered, ++last_id_);
   Reply ready = [weak = weak_from_this(), m, request = std::move(request),
@@ -46,23 +51,30 @@ void ReplicatedMap::State::Scan(ScanRequest request, Store::ScanHandler handler)
 void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
                                       Store::ScanHandler handler) {
   set_.OnReadSent(m);
-  StoreOf(m).Scan(
-      request, [weak = weak_from_this(), strand = strand_, m, opened = members_[m].opened,
-                handler = std::move(handler)](ScanResult page) mutable {
-        boost::asio::post(strand, [weak = std::move(weak), m, opened, handler = std::move(handler),
-                                   page = std::move(page)]() mutable {
-          const auto self = weak.lock();
-          const bool lost = page.errc == Errc::kLost;
-          if (lost) page.errc = Errc::kTransient;
-          if (self && m < self->members_.size() && self->members_[m].opened == opened) {
-            self->set_.OnReadAnswered(m);
-            for (const ScannedKey& each : page.keys) self->See(each.state.stamp);
-            if (lost) self->lost_ |= MaskOf(m);
-            self->SchedulePump();
-          }
-          handler(std::move(page));
-        });
-      });
+  StoreOf(m).Scan(request, [weak = weak_from_this(), strand = strand_, work = Working(strand_), m,
+                            opened = members_[m].opened,
+                            handler = std::move(handler)](ScanResult page) mutable {
+    boost::asio::post(strand, [weak = std::move(weak), m, opened, handler = std::move(handler),
+                               page = std::move(page)]() mutable {
+      const auto self = weak.lock();
+      const bool lost = page.errc == Errc::kLost;
+      if (lost) page.errc = Errc::kTransient;
+      if (self) self->EraseOthers(page.keys);
+      if (self && m < self->members_.size() && self->members_[m].opened == opened) {
+        self->set_.OnReadAnswered(m);
+        for (const ScannedKey& each : page.keys) self->See(each.state.stamp);
+        if (lost) self->lost_ |= MaskOf(m);
+        self->SchedulePump();
+      }
+      handler(std::move(page));
+    });
+  });
+}
+
+void ReplicatedMap::State::EraseOthers(std::vector<ScannedKey>& keys) const {
+  std::erase_if(keys, [this](const ScannedKey& each) {
+    return each.key.starts_with(kInternalKeys) || (contains_ && !(*contains_)(each.key));
+  });
 }
 
 bool ReplicatedMap::State::Renew(ScannedKey& key) const {

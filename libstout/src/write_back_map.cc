@@ -7,6 +7,7 @@
 
 #include "stout/require.h"
 #include "value_cache.h"
+#include "working.h"
 
 namespace stout::inline v1 {
 
@@ -197,7 +198,8 @@ UniqueFunction<void()> WriteBackMap::WithdrawableReply(std::span<const KeyView> 
 // The store has all changes that were answered.
 void WriteBackMap::ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) {
   state_->RequireStrand();
-  auto answer = [strand = state_->strand, handler = std::move(handler)](ScanResult page) mutable {
+  auto answer = [strand = state_->strand, work = Working(state_->strand),
+                 handler = std::move(handler)](ScanResult page) mutable {
     boost::asio::post(strand, [handler = std::move(handler), page = std::move(page)]() mutable {
       handler(std::move(page));
     });

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <new>
@@ -108,6 +109,31 @@ TEST_CASE("the copies of large values are freed with their batch", "[allocation]
   const std::size_t before = test::Bytes();
   write(std::size_t{1} << 20);  // batches of two, and one that did not fit
   CHECK(test::Bytes() < before + (std::size_t{1} << 19));
+}
+
+TEST_CASE("without memory for the text of an exception, the key is refused all the same",
+          "[allocation][memory]") {
+  struct Failure : std::exception {
+    [[nodiscard]] const char* what() const noexcept override {
+      return "a text that is too long to be kept inline by a string";
+    }
+  };
+  World world(Patient());
+  std::string why;
+  world.interposer = std::make_unique<Interposer>(
+      world.context.get_executor(), world.store,
+      Application{.serialize = [](KeyView, std::string&) -> Serialized {
+                    test::FailAllocation(1);
+                    throw Failure();
+                  },
+                  .on_refused = [&](KeyView, ErrorCode,
+                                    const Diagnostics& refused) { why = refused.message; }},
+      Patient());
+  world.Open();
+  world.On([&] { CHECK(world.interposer->MarkDirty("k")); });
+  world.Turn();
+  CHECK(test::FailAllocation(0) == 0);
+  CHECK(why == World::Name(Errc::kNotSerialized));
 }
 
 // Returns for how many of the keys `call(key)` has not thrown std::bad_alloc.

@@ -105,6 +105,15 @@ TEST_CASE("a lazy member that lags too far is filled again", "[replicated]") {
   for (int i = 0; i < 20; ++i) CHECK(world.Has(key(i), "1"));
 }
 
+TEST_CASE("a value that is too large for any member costs no lazy member", "[replicated]") {
+  LazyWorld world;
+  ReplicatedMapOptions options = LazyWorld::Patient();
+  options.engine.lane.max_dirty_bytes = 1000;
+  ReplicatedMap& map = world.OpenWithLazy(std::move(options));
+  CHECK(world.Put(map, "k", std::string(2000, 'x')) == Errc::kTooLarge);
+  CHECK(LazyWorld::IsLazy(map));
+}
+
 TEST_CASE("a lazy member goes without a value that it refuses", "[replicated]") {
   LazyWorld world;
   {

@@ -107,6 +107,12 @@ TEST_CASE("a replicated map refuses the keys that its members have for themselve
   ReplicaWorld world;
   ReplicatedMap& map = world.Open(ReplicaWorld::Patient());
   CHECK(world.Put(map, "stout:k", "1") == Errc::kRefused);
+  std::optional<ErrorCode> read;
+  world.On(map, [&] {
+    map.Get("stout:k", [&](ErrorCode ec, const ReplicatedMap::Entry&) { read = ec; });
+  });
+  world.RunUntil([&] { return read.has_value(); });
+  CHECK(read == ErrorCode(Errc::kRefused));
 }
 
 TEST_CASE("a new range is filled from its one member, which may have older data", "[replicated]") {
@@ -169,6 +175,7 @@ TEST_CASE("fewer members than min_in take no write", "[replicated]") {
   world.RunUntil([&] { return !world.IsIn(1) && !world.IsIn(2); });
   world.RunUntil([&] { return !map.Stats().members[1].in; });
   CHECK(world.Put(map, "k", "3") == Errc::kTooFewMembers);
+  world.On(map, [&] { CHECK_FALSE(map.Takes({})); });
   CHECK(world.Get(map, "k") == "2");
   // One member has it, and it stays.
   CHECK(answer == ErrorCode(Errc::kUnknown));
@@ -391,6 +398,21 @@ TEST_CASE("a map may be destroyed at any time", "[replicated]") {
   world.registry.Release();
   world.Turn();
   CHECK(log.size() == 4);
+}
+
+TEST_CASE("a map that its opening's handler destroys reports nothing more", "[replicated]") {
+  ReplicaWorld world;
+  for (const auto& store : world.stores) store->Shut();
+  ReplicatedMap& map = world.Make();
+  std::optional<ErrorCode> opened;
+  map.Open([&](ErrorCode ec) {
+    opened = ec;
+    world.Destroy(map);
+  });
+  world.RunUntil([&] { return opened.has_value(); });
+  world.Turn();
+  CHECK(opened == ErrorCode(Errc::kFenced));
+  CHECK(world.given_up == 0);
 }
 
 TEST_CASE("a context may be destroyed while a handler owns the map", "[replicated]") {

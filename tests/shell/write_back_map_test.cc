@@ -6,10 +6,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -474,6 +476,20 @@ TEST_CASE("a map's get handler may destroy the map as the read comes in", "[map]
   world.store.TakeRead().handler({Errc::kOk, {Stored("v")}});
   world.Turn();
   CHECK(ran);
+}
+
+TEST_CASE("a context runs until the store has found a page", "[map]") {
+  MapWorld world;
+  world.store.set_ordered();
+  std::optional<ErrorCode> found;
+  world.On([&] { world.map->Scan({}, [&](ErrorCode ec, const KeyPage&) { found = ec; }); });
+  std::jthread store([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the context could end meanwhile
+    world.store.TakeScan().handler({});
+  });
+  world.context.restart();
+  world.context.run();
+  CHECK(found == ErrorCode());
 }
 
 TEST_CASE("a page with a state that cannot be read fails, instead of lacking the key", "[map]") {

@@ -63,7 +63,7 @@ TEST_CASE("before the sweep a read asks all members, and repairs the newest stat
   CHECK(world.reads.TakeEffects().repairs ==
         std::vector<reads::Repair>{{"k", Found("new", {4, 2})}});
   SECTION("its reads look again once it is written") {
-    world.reads.OnMarked("k");
+    world.reads.EndReads("k");
     CHECK(world.reads.TakeEffects().done == std::vector<reads::Done>{{1, Errc::kOk, true, {}}});
   }
   SECTION("its reads fail if it is not written") {
@@ -92,7 +92,7 @@ TEST_CASE("a read gives up what it found if its key changes", "[reads]") {
   const auto gather = world.reads.TakeEffects();
   REQUIRE(gather.fetches.size() == 2);
   world.reads.OnFetched(gather.fetches[0].token, 0, Errc::kOk, Found("old", {4, 1}));
-  world.reads.OnMarked("k");
+  world.reads.EndReads("k");
   world.reads.OnFetched(gather.fetches[1].token, 1, Errc::kOk, Found("old", {4, 1}));
   const auto ended = world.reads.TakeEffects();
   CHECK(ended.repairs.empty());

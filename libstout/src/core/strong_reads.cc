@@ -62,10 +62,10 @@ void StrongReads::OnFetched(FetchId token, MemberIndex member, Errc errc, Stored
   if (!entry.unsettled || !set_.MayRewrite(entry.newest.stamp)) {
     return End(found, Errc::kOk, false);
   }
-  effects_.repairs.push_back({found->first, entry.newest});  // OnMarked ends the read
+  effects_.repairs.push_back({found->first, entry.newest});  // EndReads ends the read
 }
 
-void StrongReads::OnMarked(KeyView key) {
+void StrongReads::EndReads(KeyView key) {
   const auto found = entries_.find(key);
   if (found != entries_.end()) End(found, Errc::kOk, true);
 }

@@ -28,7 +28,7 @@ struct Fetch {
 };
 
 /// Write this state again, as a client would, under a version of this owner (read repair). Answer
-/// with OnMarked or OnRepairRefused at once.
+/// with EndReads or OnRepairRefused at once.
 struct Repair {
   std::string key;
   StoredState state;
@@ -86,8 +86,9 @@ class StrongReads {
   /// Takes a member's answer. `errc` is kClosed if the member's engine was closed, and kLost if its
   /// store has lost its data. Such an answer counts for nothing, because the member leaves.
   void OnFetched(FetchId token, MemberIndex member, Errc errc, StoredState state);
-  /// Records that the key changes now, perhaps by a repair.
-  void OnMarked(KeyView key);
+  /// Ends the reads of the key, because it changes now, or its change was refused. Their callers
+  /// read again.
+  void EndReads(KeyView key);
   /// Records that the repair was not carried out. Its reads fail.
   void OnRepairRefused(KeyView key, Errc errc);
   /// Records that members came or left. Reads that wait for a member that left ask again, or fail
