@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
+#include "stout/clock.h"
 #include "stout/replicated_map.h"
-#include "stout/unix_time.h"
 
 namespace stout::bench {
 

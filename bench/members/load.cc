@@ -17,8 +17,6 @@ std::string SampleAt(std::chrono::microseconds unix_time) {
   return fmt::format("{}.{:06} {}", us / 1'000'000, us % 1'000'000, SplitMix64(us).Below(1000));
 }
 
-TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
-
 void LoadResult::Add(const Load& load, TimePoint begin, TimePoint sent, TimePoint now,
                      std::size_t requests, Kind kind) {
   answered_ += requests;

@@ -78,9 +78,6 @@ class LoadResult {
 [[nodiscard]] LoadResult RunOnServer(Load& load, const std::string& servers, std::size_t wait,
                                      Timeline* timeline);
 
-/// On the clock of RunOnServer.
-[[nodiscard]] TimePoint SteadyNow();
-
 [[nodiscard]] std::string KeyOf(std::uint64_t number);
 
 /// Returns what a monitor may have measured: "SECONDS NUMBER". SECONDS is the time with six

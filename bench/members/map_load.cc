@@ -11,6 +11,7 @@
 
 #include "members/load.h"
 #include "members/open_map.h"
+#include "stout/clock.h"
 #include "stout/core/random.h"
 
 namespace stout::bench {

@@ -27,6 +27,7 @@
 #include "members/read_keys.h"
 #include "program/command_line.h"
 #include "program/options.h"
+#include "stout/clock.h"
 #include "stout/core/random.h"
 
 namespace stout::bench {

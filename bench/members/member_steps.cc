@@ -37,6 +37,7 @@
 #include "shard/load/schedule.h"
 #include "shard/load/shard_figures.h"
 #include "stout/adapters/open_store.h"
+#include "stout/clock.h"
 #include "stout/core/histogram.h"
 #include "stout/core/random.h"
 #include "stout/forwarding_store.h"

@@ -27,6 +27,7 @@
 #include "resp/client/address.h"
 #include "resp/client/connection.h"
 #include "stout/adapters/hash_slot.h"
+#include "stout/clock.h"
 #include "stout/core/random.h"
 
 namespace stout::bench {

@@ -11,7 +11,7 @@
 namespace stout::bench::shard {
 namespace {
 
-constexpr std::size_t kMostShards = 64;
+constexpr std::size_t kMaxShards = 64;
 /// With 64 shards, one record in 10^28 finds no place among this number of keys.
 constexpr std::uint64_t kKeysOfARecord = 4096;
 
@@ -22,7 +22,7 @@ std::optional<Placement> ParsePlacement(std::string_view text, const Schema& sch
   const auto attribute = schema.Find(text.substr(0, colon));
   if (colon == text.npos || !attribute) return std::nullopt;
   const auto shards = internal::ParseNumber<std::size_t>(text.substr(colon + 1));
-  if (!shards || *shards == 0 || *shards > kMostShards) return std::nullopt;
+  if (!shards || *shards == 0 || *shards > kMaxShards) return std::nullopt;
   return Placement{.attribute = *attribute, .shards = *shards};
 }
 

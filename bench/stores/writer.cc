@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kPool = "pool:";
 constexpr std::string_view kPipelined = "pipelined:";
-constexpr std::size_t kMostConnections = 1000;
+constexpr std::size_t kMaxConnections = 1000;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ std::optional<WriterSpec> ParseWriter(std::string_view text) {
   if (!spec.pipelined && !text.starts_with(kPool)) return std::nullopt;
   text.remove_prefix(text.find(':') + 1);
   spec.connections = internal::ParseNumber<std::size_t>(text).value_or(0);
-  if (spec.connections < 1 || spec.connections > kMostConnections) return std::nullopt;
+  if (spec.connections < 1 || spec.connections > kMaxConnections) return std::nullopt;
   return spec;
 }
 

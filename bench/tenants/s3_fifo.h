@@ -39,7 +39,7 @@ class S3Fifo {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;
     Entry& entry = found->second;
-    if (entry.uses < kMostUses) ++entry.uses;
+    if (entry.uses < kMaxUses) ++entry.uses;
     return &entry.value;
   }
 
@@ -83,7 +83,7 @@ class S3Fifo {
   using Ghosts = std::list<Ghost>;
 
   // All from the paper.
-  static constexpr std::uint8_t kMostUses = 3;
+  static constexpr std::uint8_t kMaxUses = 3;
   static constexpr std::uint8_t kPromotedBy = 2;  // uses
   static constexpr std::size_t kSmallPercent = 10;
   static constexpr std::size_t kGhostPercent = 90;

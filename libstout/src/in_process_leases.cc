@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "boot_clock.h"
+#include "stout/clock.h"
 #include "stout/core/lease_ledger.h"
 #include "stout/core/registry_ledger.h"
 #include "stout/feed.h"
-#include "stout/unix_time.h"
 
 namespace stout::inline v1 {
 namespace asio = boost::asio;

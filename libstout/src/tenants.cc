@@ -5,7 +5,7 @@
 namespace stout::inline v1 {
 namespace {
 
-constexpr std::size_t kMostLetters = 64;
+constexpr std::size_t kMaxLetters = 64;
 
 }  // namespace
 
@@ -14,7 +14,7 @@ bool Tenants::IsName(std::string_view text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_-.:/@").find(c) != std::string_view::npos;
   };
-  return !text.empty() && text.size() <= kMostLetters && std::ranges::all_of(text, fits);
+  return !text.empty() && text.size() <= kMaxLetters && std::ranges::all_of(text, fits);
 }
 
 TenantId Tenants::IdOf(std::string_view name) {

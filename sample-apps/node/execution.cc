@@ -21,11 +21,11 @@ using Entry = KeyMap::Entry;
 
 /// Maximum rounds of reads for the keys of one command or transaction. A round is repeated if the
 /// map evicted a key before the command could use it.
-constexpr int kMostRounds = 8;
+constexpr int kMaxRounds = 8;
 
 /// Keys that are read ahead together: before the size of values is known, and at most.
 constexpr std::size_t kFirstWarmed = 128;
-constexpr std::size_t kMostWarmed = 4096;
+constexpr std::size_t kMaxWarmed = 4096;
 
 constexpr std::string_view kTooLittleMemory =
     "ERR not done: --cache-bytes is too small for the keys that are in use";
@@ -86,7 +86,7 @@ void Execution::Prefetch() {
 std::size_t Execution::WarmedAtOnce() const {
   if (looked_ == 0) return kFirstWarmed;
   const std::size_t mean = looked_bytes_ / looked_ + 1;
-  return std::clamp<std::size_t>(limits_.replies.left() / mean, 1, kMostWarmed);
+  return std::clamp<std::size_t>(limits_.replies.left() / mean, 1, kMaxWarmed);
 }
 
 void Execution::Warm() {
@@ -173,7 +173,7 @@ bool Execution::RunOnEachKey(Request& request) {
     } else if (read_failed_) {
       read_.erase(key);
       Fail(request, std::exchange(read_failed_, {}));
-    } else if (++rounds_ > kMostRounds) {
+    } else if (++rounds_ > kMaxRounds) {
       request.error = request.changed ? kTooLittleMemoryForAll : kTooLittleMemory;
     } else {
       // A later turn would not wait for the states so far if the store refused them meanwhile.
@@ -267,7 +267,7 @@ bool Execution::Gather(Request& request) {
     }
   }
   if (missing.empty()) return true;
-  if (++rounds_ > kMostRounds) {
+  if (++rounds_ > kMaxRounds) {
     request.error = kTooLittleMemory;
     return true;
   }

@@ -33,7 +33,7 @@ constexpr Duration kSweepPause = std::chrono::milliseconds(100);
 
 /// Attempts to read a page. The pauses between them grow by kSweepPause, and are 44 s together, so
 /// that a store may restart meanwhile. After the last one, pages that took hours are read again.
-constexpr int kMostAttempts = 30;
+constexpr int kMaxAttempts = 30;
 
 using Keys = std::vector<std::string>;
 
@@ -121,7 +121,7 @@ asio::awaitable<void> Sweep(Ranges& ranges, Store& store, Deadlines& deadlines, 
   request.limit = kSweptPage;
   for (int failures = 0; !deadlines.over;) {
     ScanResult page = co_await store.AsyncScan(request, asio::use_awaitable);
-    if (page.errc == Errc::kTransient && ++failures < kMostAttempts) {
+    if (page.errc == Errc::kTransient && ++failures < kMaxAttempts) {
       timer.expires_after(failures * pause);
       co_await timer.async_wait(asio::use_awaitable);
       continue;

@@ -15,9 +15,9 @@
 #include "node/commands.h"
 #include "node/value_format.h"
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/command_options.h"
 #include "resp/server/glob.h"
+#include "stout/clock.h"
 
 namespace stout::node {
 namespace {
@@ -165,7 +165,7 @@ asio::awaitable<void> KeyWalk::RemoveAll(Request& request) {
 
 // There may be room for a part of the keys only.
 asio::awaitable<bool> KeyWalk::Remove(Request& request, const ScanResult& page) {
-  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  const TimePoint deadline = SteadyNow() + service_.reply_deadline;
   std::vector<std::string_view> words = {"del"};
   for (const ScannedKey& key : page.keys) words.push_back(key.key);
   for (bool removed = false;;) {
@@ -179,7 +179,7 @@ asio::awaitable<bool> KeyWalk::Remove(Request& request, const ScanResult& page) 
     router_.writes().merge(std::exchange(remover_.writes(), {}));
     removed |= !del.not_done();
     if (del.error.empty()) co_return removed;
-    if (del.displaced || !MayPass(del.error) || resp::Now() >= deadline) {
+    if (del.displaced || !MayPass(del.error) || SteadyNow() >= deadline) {
       request.error = std::move(del.error);
       co_return removed;
     }

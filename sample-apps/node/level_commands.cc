@@ -16,9 +16,9 @@
 #include "node/run_together.h"
 #include "resp/client/commands.h"
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/core/range_record.h"
 #include "stout/key_map.h"
@@ -187,7 +187,7 @@ bool LevelCommands::IsOne(const resp::Command& command) {
 
 asio::awaitable<void> LevelCommands::Run(Request& request) {
   if (request.seen) {
-    seen_.Set(*request.seen == TimePoint() ? resp::UnixTime() : *request.seen);
+    seen_.Set(*request.seen == TimePoint() ? UnixTime() : *request.seen);
     co_return;
   }
   std::uint32_t members = 0;

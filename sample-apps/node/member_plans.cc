@@ -77,7 +77,7 @@ std::uint64_t MemberPlans::Remember(MemberPlan plan) {
   const std::lock_guard lock(mutex_);
   if (plans_.empty() || *plans_.back().second != plan) {
     plans_.emplace_back(++last_, std::make_shared<const MemberPlan>(std::move(plan)));
-    if (plans_.size() > kMostPlans) plans_.pop_front();
+    if (plans_.size() > kMaxPlans) plans_.pop_front();
   }
   return plans_.back().first;
 }

@@ -45,7 +45,7 @@ class MemberPlans {
   using Preference = std::function<std::optional<std::int64_t>(const std::string& datalet, Store&)>;
 
   /// Maximum number of plans that are kept. A scan whose plan is forgotten begins again.
-  static constexpr std::size_t kMostPlans = 64;
+  static constexpr std::size_t kMaxPlans = 64;
 
   MemberPlans(Partition partition, Scope scope, Records records, StoreOf store_of, Observe observe)
       : partition(std::move(partition)),

@@ -10,10 +10,10 @@
 
 #include "node/commands.h"
 #include "node/forward.h"
-#include "resp/server/clock.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/integer.h"
 #include "resp/server/reply_writer.h"
+#include "stout/clock.h"
 #include "stout/core/range_actions.h"
 
 namespace stout::node {
@@ -22,7 +22,7 @@ namespace {
 namespace asio = boost::asio;
 
 /// Maximum commands that are carried out together, as in blowfish-server.
-constexpr std::size_t kMostCommands = 1024;
+constexpr std::size_t kMaxCommands = 1024;
 
 /// Memory for commands that an idle client may hold.
 constexpr std::size_t kRequestsKept = 128;
@@ -195,7 +195,7 @@ void NodeBatch::Queue(Request& request) {
              !transaction_.Queue(request.arguments, service_.limits.commands.max_request)) {
     request.error =
         fmt::format("ERR a transaction has at most {} commands, {} words and --max-request bytes",
-                    Transaction::kMostQueued, Transaction::kMostWords);
+                    Transaction::kMaxQueued, Transaction::kMaxWords);
   }
   if (request.error.empty()) {
     request.status = "QUEUED";
@@ -231,7 +231,7 @@ void NodeBatch::TakePeer(Request& request) {
 
 void NodeBatch::TakeForwardedExec(Request& request) {
   bool valid = peer_epoch_ != 0 && ReadForwardedExec(request) &&
-               request.queued.size() <= Transaction::kMostQueued;
+               request.queued.size() <= Transaction::kMaxQueued;
   for (Request& queued : request.queued) {
     Resolve(queued);
     valid = valid && queued.on_keys() && queued.keys() > 0 && RowOf(*queued.command).run != nullptr;
@@ -274,7 +274,7 @@ void NodeBatch::Check(Request& request) const {
   }
 }
 
-bool NodeBatch::full() const { return requests_.size() >= kMostCommands; }
+bool NodeBatch::full() const { return requests_.size() >= kMaxCommands; }
 
 void NodeBatch::Clear() {
   requests_.clear();
@@ -321,11 +321,11 @@ asio::awaitable<void> NodeBatch::RunAlike(std::span<Request> requests) {
     case Runner::kTenants:
       co_return tenants_.Run(first);
   }
-  router_.seen().Add(resp::UnixTime());  // their replies have no stamps: what they show may be new
+  router_.seen().Add(UnixTime());  // their replies have no stamps: what they show may be new
 }
 
 asio::awaitable<void> NodeBatch::Run(std::string& out) {
-  const TimePoint begin = resp::Now();
+  const TimePoint begin = SteadyNow();
   reply_room_.Reset(service_.limits.max_replies);
   for (std::span<Request> left = requests_; !left.empty();) {
     const std::size_t done = LengthOfRun(left);
@@ -340,7 +340,7 @@ asio::awaitable<void> NodeBatch::Run(std::string& out) {
   }
   const std::size_t most = out.size() + service_.limits.max_replies;
   for (Request& request : requests_) Reply(request, most, out);
-  const Duration latency = resp::Now() - begin;
+  const Duration latency = SteadyNow() - begin;
   for (const Request& request : requests_) {
     if (request.command != nullptr) {
       service_.command_stats.Done(*request.command, latency, request.failed);

@@ -72,7 +72,7 @@ resp::CommandLimits NodeService::InputLimits() const {
   // STOUT.RANGE may begin behind a key of --max-value, with one byte more.
   constexpr std::size_t kBeyond = std::max(kValueHeader, internal::kMaxTablePrefix);
   commands.max_bulk += datalet != nullptr ? kBeyond : 1;
-  commands.max_bulk = std::min(commands.max_bulk, resp::CommandLimits::kMostBulk);
+  commands.max_bulk = std::min(commands.max_bulk, resp::CommandLimits::kMaxBulk);
   return commands;
 }
 

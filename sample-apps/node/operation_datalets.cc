@@ -23,9 +23,9 @@
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/open_store.h"
 #include "stout/adapters/store_url.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/unique_function.h"
-#include "stout/unix_time.h"
 
 namespace stout::node {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "resp/client/address.h"
 #include "resp/client/tls.h"
-#include "resp/server/clock.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/core/errc.h"
 
@@ -26,16 +26,16 @@ namespace asio = boost::asio;
 
 /// Maximum connections to one node. A slow answer holds up only the commands that were sent with
 /// its own.
-constexpr std::size_t kMostConnections = 16;
+constexpr std::size_t kMaxConnections = 16;
 
 /// A range may use its share of the connections, and never fewer than this: its second request
 /// leaves before the first is answered. All commands of a range may wait for seconds, for instance
 /// when its only member has died. Up to seven such ranges leave connections to the other ranges.
-constexpr std::size_t kLeastOfRange = 2;
+constexpr std::size_t kMinOfRange = 2;
 
 /// Maximum connections of RunAlone to one node. Clients must not take all that a node has for
 /// others.
-constexpr std::size_t kMostAlone = 64;
+constexpr std::size_t kMaxAlone = 64;
 
 /// Bytes of commands that are sent together. More only if one call has more.
 constexpr std::size_t kSentTogether = std::size_t{1} << 20;
@@ -52,7 +52,7 @@ Peers::Peers(asio::any_io_executor executor, std::string password, Duration time
     : executor_(std::move(executor)),
       password_(std::move(password)),
       timeout_(timeout),
-      most_of_range_(std::max(kMostConnections / ranges, kLeastOfRange)) {}
+      most_of_range_(std::max(kMaxConnections / ranges, kMinOfRange)) {}
 
 Peers::~Peers() = default;
 
@@ -91,14 +91,14 @@ std::shared_ptr<resp::Peer> Peers::MakePeer(const std::string& address) const {
 
 asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address, MakeCommands make,
                                                Duration timeout) {
-  const TimePoint deadline = resp::Now() + timeout;
+  const TimePoint deadline = SteadyNow() + timeout;
   const auto peer = MakePeer(address);
   if (!peer) co_return resp::Outcome{Errc::kBadUrl, "'" + address + "' is no address of a node"};
   if (!co_await AwaitTurn(alone_[address], deadline))
     co_return resp::Outcome{Errc::kTransient, "too many commands wait at " + peer->name};
   resp::Outcome outcome;
   try {
-    const Duration left = std::max<Duration>(deadline - resp::Now(), std::chrono::milliseconds(1));
+    const Duration left = std::max<Duration>(deadline - SteadyNow(), std::chrono::milliseconds(1));
     peer->timeout = left;
     peer->connect_timeout = std::min<Duration>(kConnectTimeout, left);
     const resp::Commands commands = make(left);
@@ -113,11 +113,11 @@ asio::awaitable<resp::Outcome> Peers::RunAlone(std::string address, MakeCommands
 }
 
 asio::awaitable<bool> Peers::AwaitTurn(Alone& alone, TimePoint deadline) {
-  if (alone.running < kMostAlone) {
+  if (alone.running < kMaxAlone) {
     ++alone.running;
     co_return true;
   }
-  Alone::Turn turn{asio::steady_timer(executor_, deadline - resp::Now())};
+  Alone::Turn turn{asio::steady_timer(executor_, deadline - SteadyNow())};
   const auto place = alone.queue.insert(alone.queue.end(), &turn);
   boost::system::error_code ignored;
   try {
@@ -156,7 +156,7 @@ bool Peers::MaySend(const Range& range) const {
 void Peers::Start(Node& node) {
   const bool any =
       std::ranges::any_of(node.ranges, [this](const auto& each) { return MaySend(each.second); });
-  if (!any || node.busy.size() == kMostConnections) return;
+  if (!any || node.busy.size() == kMaxConnections) return;
   std::unique_ptr<resp::Connection> connection;
   if (node.idle.empty()) {
     connection = std::make_unique<resp::Connection>(node.peer, executor_);
@@ -244,9 +244,9 @@ void Peers::KeepOnly(const std::vector<std::string>& members) {
     if (std::ranges::binary_search(members, at->first)) {
       node.since.reset();
     } else if (!node.since) {
-      node.since = resp::Now();
+      node.since = SteadyNow();
     }
-    node.gone = node.since && resp::Now() - *node.since > kGrace;
+    node.gone = node.since && SteadyNow() - *node.since > kGrace;
     if (node.gone) {
       for (resp::Connection* const connection : node.busy) connection->Close();
       node.idle.clear();

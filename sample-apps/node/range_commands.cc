@@ -16,6 +16,7 @@
 #include "node/operation_commands.h"
 #include "resp/server/ascii.h"
 #include "resp/server/integer.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/core/batch.h"
 #include "stout/core/errc.h"
@@ -24,7 +25,6 @@
 #include "stout/core/registry_table.h"
 #include "stout/store.h"
 #include "stout/unique_function.h"
-#include "stout/unix_time.h"
 
 namespace stout::node {
 

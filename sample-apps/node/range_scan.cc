@@ -8,8 +8,8 @@
 
 #include "node/commands.h"
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/integer.h"
+#include "stout/clock.h"
 
 namespace stout::node {
 namespace {
@@ -20,11 +20,11 @@ using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
 
 constexpr std::size_t kDefaultLimit = 1000;
-constexpr std::size_t kMostLimit = 1'000'000;
+constexpr std::size_t kMaxLimit = 1'000'000;
 /// Maximum keys in one page of an owner.
 constexpr std::size_t kLargestPage = 1000;
 /// Bytes of keys and values after which the answer ends, as a page of a store.
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 
 constexpr std::string_view kRangeSyntax =
     "ERR syntax: STOUT.RANGE start end [LIMIT n] [VALUES], where n is 1 to 1000000";
@@ -36,7 +36,7 @@ void ParseRange(Request& request) {
   for (words = words.subspan(2); !words.empty();) {
     const bool limit = resp::EqualIgnoringCase(words[0], "LIMIT") && words.size() > 1;
     const auto number = limit ? resp::ParseUnsigned(words[1]) : std::nullopt;
-    if (number && *number >= 1 && *number <= kMostLimit) {
+    if (number && *number >= 1 && *number <= kMaxLimit) {
       request.scan.limit = static_cast<std::size_t>(*number);
     } else if (resp::EqualIgnoringCase(words[0], "VALUES")) {
       request.values = true;
@@ -92,17 +92,17 @@ void RangeScan::ReplyPage(const Request& request, resp::ReplyWriter& reply) {
 }
 
 asio::awaitable<void> RangeScan::Run(Request& request) {
-  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  const TimePoint deadline = SteadyNow() + service_.reply_deadline;
   const KeyScan& scan = request.scan;
   Found found;
   std::size_t bytes = 0;
   std::optional<std::string> next = scan.first;
   if (scan.end && *scan.end <= scan.first) next.reset();
-  for (std::size_t taken = 0; next && taken < scan.limit && bytes < kMostBytes;) {
-    if (resp::Now() >= deadline) break;
+  for (std::size_t taken = 0; next && taken < scan.limit && bytes < kMaxBytes;) {
+    if (SteadyNow() >= deadline) break;
     next = co_await ReadOn(request, *std::move(next), scan.limit - taken, found);
     if (!request.error.empty()) co_return;
-    while (taken < std::min(found.size(), scan.limit) && bytes < kMostBytes) {
+    while (taken < std::min(found.size(), scan.limit) && bytes < kMaxBytes) {
       const auto& [key, value] = found[taken];
       if (!room_.Take(key.size()) || (request.values && !room_.Take(value.size())))
         co_return Refuse<void>(request, kRepliesTooLarge);

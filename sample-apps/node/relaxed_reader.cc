@@ -11,8 +11,8 @@
 #include "node/commands.h"
 #include "node/key_turn.h"
 #include "node/run_together.h"
-#include "resp/server/clock.h"
 #include "resp/server/reply_writer.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/core/batch.h"
 #include "stout/core/range_actions.h"
@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 
 // Maximum clients' keys in one read. Their values are in memory before the room for replies is
 // asked.
-constexpr std::size_t kMostAtOnce = 128;
+constexpr std::size_t kMaxAtOnce = 128;
 
 // The keys that are read of one store, and their states.
 struct RelaxedReader::Question {
@@ -76,7 +76,7 @@ asio::awaitable<void> RelaxedReader::Run(std::span<Request> requests) {
   if (std::exchange(read_, table_) != table_) reads_.Forget();
   const MemberRanges* const members = table_->cluster->members;
   const auto records = members != nullptr ? members->records() : nullptr;
-  const TimePoint asked = resp::UnixTime();
+  const TimePoint asked = UnixTime();
   Questions questions;
   Sources sources;
   for (const Request& request : requests) {
@@ -177,7 +177,7 @@ asio::awaitable<void> RelaxedReader::Ask(std::shared_ptr<Question> question) {
   for (std::size_t next = 0; next < all.keys.size() && result.errc == Errc::kOk;) {
     // A store reads its partitions side by side.
     const bool marks_alone = traits.partitions > 1 && next < marks;
-    std::size_t end = marks_alone ? marks : std::max(next, marks) + kMostAtOnce;
+    std::size_t end = marks_alone ? marks : std::max(next, marks) + kMaxAtOnce;
     if (end >= behind_keys) end = all.keys.size();
     const std::size_t count = std::min(end - next, traits.max_batch_items);
     question->batch.keys.clear();
@@ -236,7 +236,7 @@ void RelaxedReader::Answer(Request& request, const Sources& sources, TimePoint a
                  .stamp = states[i]->stamp};
     turn.Run(states[i]->found ? &states[i]->value : nullptr);
     const Source& source = sources.at(table_->ranges.RangeOf(request.key(i)));
-    if (request.levels.causal) seen_.OnMember(states[i]->stamp, source.read_mark, resp::UnixTime());
+    if (request.levels.causal) seen_.OnMember(states[i]->stamp, source.read_mark, UnixTime());
   }
   request.reply_end = replies_.size();
 }

@@ -17,9 +17,9 @@
 #include "node/peers.h"
 #include "node/repetition.h"
 #include "node/run_together.h"
-#include "resp/server/clock.h"
 #include "resp/server/reply_writer.h"
 #include "stout/adapters/hash_slot.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 #include "stout/core/backoff.h"
 #include "stout/core/random.h"
@@ -234,7 +234,7 @@ asio::awaitable<void> Router::Run(std::span<Request> requests) {
 }
 
 asio::awaitable<void> Router::RunGroup(Group& group) {
-  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  const TimePoint deadline = SteadyNow() + service_.reply_deadline;
   SplitMix64 random(session_.id);
   for (std::uint32_t failures = 1;; ++failures) {
     RefuseStrong(group);
@@ -252,7 +252,7 @@ asio::awaitable<void> Router::RunGroup(Group& group) {
       if (!group.left.empty()) co_await Forward(group, *lease);
       KeepDisplaced(group.left);
     }
-    if (group.left.empty() || resp::Now() >= deadline || table_->cluster->leaving) break;
+    if (group.left.empty() || SteadyNow() >= deadline || table_->cluster->leaving) break;
     asio::steady_timer pause(co_await asio::this_coro::executor,
                              kLookAgain.Pause(failures, random));
     boost::system::error_code ignored;
@@ -309,7 +309,7 @@ asio::awaitable<void> Router::RunHere(Group& group) {
 
 void Router::NoteSeen(const Group& group, std::optional<TimePoint> seen) {
   const auto is_causal = [](const Request* request) { return request->levels.causal; };
-  if (std::ranges::any_of(group.left, is_causal)) seen_.Add(seen.value_or(resp::UnixTime()));
+  if (std::ranges::any_of(group.left, is_causal)) seen_.Add(seen.value_or(UnixTime()));
 }
 
 // For WAIT. A write that was not done does no harm here.

@@ -22,9 +22,9 @@
 #include "node/operation_commands.h"
 #include "node/records.h"
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/integer.h"
 #include "stout/adapters/hash_slot.h"
+#include "stout/clock.h"
 
 namespace stout::node {
 namespace {
@@ -157,7 +157,7 @@ asio::awaitable<std::string> TableCommands::List(Request& request) {
 }
 
 asio::awaitable<Table*> TableCommands::Await(Request& request, std::string_view name) {
-  const TimePoint deadline = resp::Now() + service_.reply_deadline;
+  const TimePoint deadline = SteadyNow() + service_.reply_deadline;
   RegistryTable records;
   if (!co_await ReadRecords(service_.tables->registry(), request, records)) co_return nullptr;
   const auto listed = records.tables.find(std::string(name));
@@ -166,7 +166,7 @@ asio::awaitable<Table*> TableCommands::Await(Request& request, std::string_view 
         request, fmt::format("ERR there is no table '{}': see STOUT.TABLE LIST, or CREATE it",
                              name.substr(0, 32)));
   const std::string id = Tables::IdOf(listed->second.revision);
-  while (resp::Now() < deadline && !service_.tables->leaving()) {
+  while (SteadyNow() < deadline && !service_.tables->leaving()) {
     Table* const table = service_.tables->Find(name);
     if (table != nullptr && table->id == id) co_return table;
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);
@@ -247,8 +247,8 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
   if (!co_await ChangeRecord(registry, request, DropTable(name, created)))
     co_return EnsureRefused(request, kChanged);
   // The id is listed until no node serves the table any more.
-  const TimePoint deadline = resp::Now() + service_.reply_deadline;
-  while (resp::Now() < deadline && !service_.tables->leaving()) {
+  const TimePoint deadline = SteadyNow() + service_.reply_deadline;
+  while (SteadyNow() < deadline && !service_.tables->leaving()) {
     if (!co_await ReadRecords(registry, request, records)) co_return "";
     if (!records.tables.contains(id)) co_return "OK";
     asio::steady_timer pause(co_await asio::this_coro::executor, kLook);

@@ -30,9 +30,9 @@ inline constexpr KeyState kExpiredState{.stamp = {.epoch = 0, .version = 1}, .ex
 class Transaction {
  public:
   /// All of them run in one turn.
-  static constexpr std::size_t kMostQueued = 16'384;
+  static constexpr std::size_t kMaxQueued = 16'384;
   /// Their words. A transaction that is forwarded is one command.
-  static constexpr std::size_t kMostWords = 500'000;
+  static constexpr std::size_t kMaxWords = 500'000;
   using Words = std::vector<std::string>;
   /// Watched keys, with the states that they had.
   using Watched = std::map<std::string, KeyState, std::less<>>;
@@ -45,7 +45,7 @@ class Transaction {
   void Begin() { open_ = true; }
   void Break() { broken_ = true; }
   /// Copies a command. Returns false, and changes nothing, if the queue would exceed `max_bytes`,
-  /// kMostQueued commands or kMostWords words. The watched keys count in `max_bytes`, too.
+  /// kMaxQueued commands or kMaxWords words. The watched keys count in `max_bytes`, too.
   [[nodiscard]] bool Queue(resp::Arguments arguments, std::size_t max_bytes);
   /// Ends it and returns what was queued.
   [[nodiscard]] std::vector<Words> End();

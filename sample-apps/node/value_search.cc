@@ -23,12 +23,12 @@ namespace asio = boost::asio;
 
 using enum CommandId::Number;
 using enum resp::CommandFlag::Bits;
-using resp::kMostFound;
+using resp::kMaxFound;
 
 /// A search that lacks keys is repeated with this multiple of its limit.
 constexpr std::size_t kGrowth = 16;
 /// The smallest limit of a search, because stores also count keys that are not shown.
-constexpr std::size_t kLeastLimit = 1024;
+constexpr std::size_t kMinLimit = 1024;
 /// A key takes at most this many bytes in a reply beside its own.
 constexpr std::size_t kKeyRoom = 16;
 
@@ -179,7 +179,7 @@ asio::awaitable<void> ValueSearch::Search(Request& request, const Schema& schema
     search.text = arguments[2];
   }
   // Without LIMIT, one key more than is allowed shows that there are too many.
-  const std::size_t wanted = options.limit.value_or(kMostFound + 1);
+  const std::size_t wanted = options.limit.value_or(kMaxFound + 1);
   SearchResult found = co_await Find(request, std::move(search), options, wanted);
   if (!request.error.empty()) co_return;
   if (found.keys.size() > wanted) found.keys.resize(wanted);
@@ -203,8 +203,8 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
   const bool tagged = options.hash_tag && table_->ranges.partition().name == "slots";
   if (tagged) search.beside = fmt::format("{{{}}}", *options.hash_tag);
   SearchResult found;
-  for (std::size_t limit = std::max(wanted, kLeastLimit);; limit *= kGrowth) {
-    search.limit = std::min<std::size_t>(limit, kMostFound);
+  for (std::size_t limit = std::max(wanted, kMinLimit);; limit *= kGrowth) {
+    search.limit = std::min<std::size_t>(limit, kMaxFound);
     found = co_await table_->store.AsyncSearch(search, asio::use_awaitable);
     if (found.errc != Errc::kOk) co_return Refuse<SearchResult>(request, SearchError(found.errc));
     if (options.hash_tag) {
@@ -213,13 +213,13 @@ asio::awaitable<SearchResult> ValueSearch::Find(Request& request, SearchRequest 
         return tag != *options.hash_tag || tag.size() == key.size();
       });
     }
-    if (!found.more || found.keys.size() >= wanted || search.limit == kMostFound) break;
+    if (!found.more || found.keys.size() >= wanted || search.limit == kMaxFound) break;
   }
-  const bool too_many = !options.limit && found.keys.size() >= kMostFound;
+  const bool too_many = !options.limit && found.keys.size() >= kMaxFound;
   if (too_many || (found.more && found.keys.size() < wanted))
     request.error = fmt::format(
         "ERR {} keys or more match, those of other tables included: search for a longer text",
-        kMostFound);
+        kMaxFound);
   co_return found;
 }
 

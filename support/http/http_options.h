@@ -46,11 +46,10 @@ struct HttpOptions {
   /// Returns the longest time for the first `bytes` of a body, by min_body_rate and body_grace.
   [[nodiscard]] std::chrono::nanoseconds BodyTime(std::uint64_t bytes) const {
     if (min_body_rate == 0) return std::chrono::nanoseconds::max();
-    constexpr double kMostSeconds = 1e9;
+    constexpr double kMaxSeconds = 1e9;
     const double seconds = static_cast<double>(bytes) / static_cast<double>(min_body_rate);
-    return std::max(body_grace,
-                    std::chrono::duration_cast<std::chrono::nanoseconds>(
-                        std::chrono::duration<double>(std::min(seconds, kMostSeconds))));
+    return std::max(body_grace, std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                    std::chrono::duration<double>(std::min(seconds, kMaxSeconds))));
   }
 };
 

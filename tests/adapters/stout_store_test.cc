@@ -199,7 +199,7 @@ TEST_CASE_METHOD(ServedTest, "stout: commands of one kind are carried out side b
 
 TEST_CASE_METHOD(ServedTest, "stout: a malformed command changes nothing", "[stout]") {
   RespClient client(node_.port());
-  const std::string most = std::to_string(resp::kMostStamp + 1);
+  const std::string most = std::to_string(resp::kMaxStamp + 1);
   const std::vector<std::vector<std::string>> commands = {
       {"STOUT.WRITE"},
       {"STOUT.WRITE", "0", "s"},
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
              Contains("larger than --max-value"));
   CHECK_THAT(RespClient(node.port()).Do({"SET", "k", value + "v"}), Contains("Protocol error"));
   // The most items, with all the bytes that a batch may have, and the largest stamps.
-  constexpr std::uint64_t most = resp::kMostStamp;
+  constexpr std::uint64_t most = resp::kMaxStamp;
   std::vector<WriteItem> items;
   std::size_t left = traits.max_batch_bytes;
   for (std::size_t i = 0; i < traits.max_batch_items; ++i) {

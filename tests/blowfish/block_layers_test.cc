@@ -58,8 +58,8 @@ Blocks RandomBlocks(SplitMix64& random) {
   std::vector<std::size_t> sizes(1 + random.Below(400));
   const std::size_t most = std::size_t{1} << random.Below(13);
   for (std::size_t& size : sizes) size = 1 + random.Below(most);
-  if (random.Below(4) == 0) sizes[random.Below(sizes.size())] = BlockLayers::kMostBlockBytes;
-  if (random.Below(4) == 0) sizes[random.Below(sizes.size())] = BlockLayers::kMostBlockBytes + 1;
+  if (random.Below(4) == 0) sizes[random.Below(sizes.size())] = BlockLayers::kMaxBlockBytes;
+  if (random.Below(4) == 0) sizes[random.Below(sizes.size())] = BlockLayers::kMaxBlockBytes + 1;
   return Blocks(std::move(sizes));
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("all block layers have all blocks, in whatever order these come", "[bl
   for (const std::uint64_t block : order) CHECK_FALSE(blocks.Read(layers, block));
   CHECK_FALSE(layers.filling());
   for (const std::uint64_t block : order)
-    CHECK(blocks.Read(layers, block) == (blocks.SizeOf(block) <= BlockLayers::kMostBlockBytes));
+    CHECK(blocks.Read(layers, block) == (blocks.SizeOf(block) <= BlockLayers::kMaxBlockBytes));
 }
 
 TEST_CASE("a block has its own bytes while layers come and go and blocks displace each other",
@@ -278,7 +278,7 @@ TEST_CASE("block layers find about as many blocks as a segmented LRU of their si
 
 TEST_CASE("block layers without blocks that they can have cannot be added", "[block_layers]") {
   const Blocks blocks(GENERATE(std::vector<std::size_t>{},
-                               std::vector<std::size_t>{BlockLayers::kMostBlockBytes + 1}));
+                               std::vector<std::size_t>{BlockLayers::kMaxBlockBytes + 1}));
   BlockLayers layers(blocks.shape());
   CHECK(layers.next_bytes() == 0);
   CHECK_FALSE(layers.Add());

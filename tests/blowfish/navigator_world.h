@@ -18,7 +18,7 @@ namespace stout::blowfish {
 class NavigatorWorld {
  public:
   static constexpr std::uint64_t kLayerBytes = 100;
-  static constexpr std::size_t kMostLayers = 4;
+  static constexpr std::size_t kMaxLayers = 4;
 
   NavigatorWorld(NavigationOptions options, std::size_t shards)
       : navigator_(options, shards, TimePoint()),
@@ -117,7 +117,7 @@ class NavigatorWorld {
     const std::size_t next_removal = shard.filling ? shard.layers - full_[s] : shard.layers > 0;
     shard.finest_bytes = next_removal * layer_bytes_[s];
     for (std::size_t i = 0; i < shard.next_bytes.size(); ++i)
-      shard.next_bytes[i] = std::min(i + 1, kMostLayers - shard.layers) * layer_bytes_[s];
+      shard.next_bytes[i] = std::min(i + 1, kMaxLayers - shard.layers) * layer_bytes_[s];
   }
 
   Navigator navigator_;

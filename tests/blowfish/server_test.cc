@@ -280,7 +280,7 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "1", "PUT", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "9", "s", "1"}), StartsWith("-ERR no such shard"));
   // A reply has no room for it.
-  const std::string most = std::to_string(resp::kMostStamp + 1);
+  const std::string most = std::to_string(resp::kMaxStamp + 1);
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", most, "DEL", "k", "1"}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.WRITE", "0", "s", "9", "DEL", "k", most}), StartsWith("-ERR"));
   CHECK_THAT(client.Do({"STOUT.FENCE", "s", most}), StartsWith("-ERR"));
@@ -292,7 +292,7 @@ TEST_CASE("stamps decide, fences shut out, epochs grow") {
 TEST_CASE("after the largest fence or write that a server takes, epochs go on") {
   const BlowfishServer server(2);
   RespClient client(server.port());
-  const std::string most = std::to_string(resp::kMostStamp);
+  const std::string most = std::to_string(resp::kMaxStamp);
   CHECK(client.Do({"STOUT.FENCE", "s", most}).ends_with("+REFUSED]"));
   CHECK(client.Do({"STOUT.WRITE", "0", "s", most}).ends_with("+REFUSED]"));
   constexpr Epoch kJump = Epoch{1} << 62;
@@ -314,7 +314,7 @@ TEST_CASE("after the largest fence or write that a server takes, epochs go on") 
 TEST_CASE("a plain write after the largest version has a stamp that a client may name") {
   const BlowfishServer server(1);
   RespClient client(server.port());
-  const std::string most = std::to_string(resp::kMostStamp);
+  const std::string most = std::to_string(resp::kMaxStamp);
   CHECK(client.Do({"STOUT.WRITE", "0", "s", "7", "PUT", "k", most, "v"}).ends_with("+OK]"));
   CHECK(client.Do({"SET", "k", "w"}) == "+OK");
   CHECK(client.Do({"STOUT.READ", "0", "k"}).ends_with("[:8, :1, $w]]"));
@@ -323,7 +323,7 @@ TEST_CASE("a plain write after the largest version has a stamp that a client may
 TEST_CASE("plain writes of a key with the largest stamp are refused, and others are not") {
   const BlowfishServer server(1);
   RespClient client(server.port());
-  const std::string most = std::to_string(resp::kMostStamp);
+  const std::string most = std::to_string(resp::kMaxStamp);
   const std::string half = std::to_string(Epoch{1} << 62);  // An epoch may not be further ahead.
   CHECK(client.Do({"STOUT.WRITE", "0", "", half, "PUT", "k", "1", "v"}).ends_with("+OK]"));
   CHECK(client.Do({"STOUT.WRITE", "0", "", most, "PUT", "k", most, "v"}).ends_with("+OK]"));

@@ -18,7 +18,7 @@ TEST_CASE("the first part of a search notes so many numbers at most") {
   opened.options.compaction = {};
   opened.Open();
   WriteBatch batch{.epoch = 1};
-  for (std::size_t i = 0; i < 8 * ShardSearch::kMostListed; ++i)
+  for (std::size_t i = 0; i < 8 * ShardSearch::kMaxListed; ++i)
     batch.items.push_back({.key = "key" + std::to_string(i), .value = "red", .version = 1});
   REQUIRE(opened.Write(batch) == WriteResult());
   ShardSearch search = opened.shard().BeginSearch({.text = "red"});
@@ -27,7 +27,7 @@ TEST_CASE("the first part of a search notes so many numbers at most") {
       stout::test::MostBytesOf([&] { more = search.Step([](KeyView) { return true; }); });
   CHECK(more);
   // A vector that has just grown is there twice, the second time with room for as much again.
-  CHECK(bytes <= 3 * sizeof(std::uint32_t) * ShardSearch::kMostListed);
+  CHECK(bytes <= 3 * sizeof(std::uint32_t) * ShardSearch::kMaxListed);
 }
 
 TEST_CASE("a search between whose parts nothing happens does not copy what is hidden") {

@@ -293,7 +293,7 @@ TEST_CASE("a search for what more keys have than are listed finds what matched a
           "[shard][not_tsan]") {
   const std::uint64_t seed = GENERATE(range(1, 4));
   CAPTURE(seed);
-  SearchedShard shard(seed, ShardSearch::kMostListed + 1000);
+  SearchedShard shard(seed, ShardSearch::kMaxListed + 1000);
   shard.CompactNothing();
   shard.WriteEach("red|");
   for (int i = 0; i < 2; ++i) CHECK(shard.Search({LogQuery::Kind::kEqual, 0, "red"}));
@@ -301,7 +301,7 @@ TEST_CASE("a search for what more keys have than are listed finds what matched a
 
 TEST_CASE("a part of a search of the log's table finds so many at most", "[shard]") {
   const auto kind = GENERATE(LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix);
-  const std::size_t keys = GENERATE(std::size_t{5000}, ShardSearch::kMostListed + 1);
+  const std::size_t keys = GENERATE(std::size_t{5000}, ShardSearch::kMaxListed + 1);
   OpenedShard opened{Schema::Make({"colour"}, '|').value()};
   opened.options.compaction = {};
   opened.Open();

@@ -195,7 +195,7 @@ bool Owner::Change(std::size_t request, const std::string& key, std::optional<st
   world_.OnChange(request, key, {epoch(), *version});
   const bool told =
       options_.mistake != Mistake::kSettleOverChange || request == OwnerWorld::kNobody;
-  if (told) reads_.OnMarked(key);
+  if (told) reads_.EndReads(key);
   return true;
 }
 

@@ -51,8 +51,8 @@ constexpr std::size_t kSizeBytes = 3;
 
 /// Up to these numbers of records and values everything is asked. Walks of the maximum length take
 /// time.
-constexpr std::uint32_t kMostRecords = 40;
-constexpr std::uint64_t kMostSteps = 1 << 14;
+constexpr std::uint32_t kMaxRecords = 40;
+constexpr std::uint64_t kMaxSteps = 1 << 14;
 
 // An optimiser must not drop the reading.
 volatile std::uint64_t sink;
@@ -108,9 +108,9 @@ void ReadKeys(const KeyDirectory& keys) {
   std::uint32_t visited = 0;
   keys.Scan(0, [&](std::uint64_t, std::string_view key) {
     Use(key);
-    return ++visited < kMostRecords;
+    return ++visited < kMaxRecords;
   });
-  for (std::uint64_t i = 0; i < keys.size() && i < kMostRecords; ++i) {
+  for (std::uint64_t i = 0; i < keys.size() && i < kMaxRecords; ++i) {
     std::string key;
     keys.AppendKey(i, key);
     sink = keys.Find(key).value_or(0) + keys.LowerBound(key);
@@ -129,7 +129,7 @@ void Search(SuccinctStore& store, std::size_t attribute, std::string_view value)
   std::uint32_t found = 0;
   const auto see = [&](std::uint32_t record) {
     SeeRecord(store, record);
-    return ++found < kMostRecords;
+    return ++found < kMaxRecords;
   };
   store.index().Locate(store.index().Search(attribute, value), see);
   for (std::size_t size : {std::size_t{0}, value.size() / 2, value.size()}) {
@@ -141,7 +141,7 @@ void Search(SuccinctStore& store, std::size_t attribute, std::string_view value)
 
 void ReadRecords(SuccinctStore& store) {
   RecordIndex& index = store.index();
-  const std::uint32_t most = std::min(kMostRecords, store.records());
+  const std::uint32_t most = std::min(kMaxRecords, store.records());
   std::vector<std::uint32_t> records(most);
   std::iota(records.begin(), records.end(), store.records() - most);
   ValueReader reader(store);
@@ -155,7 +155,7 @@ void ReadRecords(SuccinctStore& store) {
       std::uint32_t found = 0;
       text->Locate(text->Search(wanted), [&](std::uint32_t record, std::uint64_t) {
         SeeRecord(store, record);
-        return ++found < kMostRecords;
+        return ++found < kMaxRecords;
       });
     }
   }
@@ -173,17 +173,17 @@ void AskEverything(const std::shared_ptr<SuccinctStore>& shared) {
   SuccinctStore& store = *shared;
   ReadKeys(store.keys());
   ReadKeys(store.deleted_keys());
-  for (std::uint64_t i = 0; i < store.deleted_keys().size() && i < kMostRecords; ++i) {
+  for (std::uint64_t i = 0; i < store.deleted_keys().size() && i < kMaxRecords; ++i) {
     sink = store.TombstoneOf(i).deleted_at_ms;
   }
   const std::uint64_t steps = store.text() ? store.text()->bytes() : store.texts().symbols();
-  if (steps > kMostSteps) return;
+  if (steps > kMaxSteps) return;
   try {
     ReadRecords(store);
     for (std::size_t wanted = 1; wanted <= 3; ++wanted) {
       NewLayers layers(shared, wanted);
       if (layers.count() == 0) break;
-      if (store.records() <= kMostRecords) layers.Fill({});
+      if (store.records() <= kMaxRecords) layers.Fill({});
       std::move(layers).Join(store);
       ReadRecords(store);
     }

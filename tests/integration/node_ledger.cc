@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kKeysOfWriter = 33;
 constexpr std::size_t kPipeline = 8;
-constexpr std::size_t kMostViolations = 20;
+constexpr std::size_t kMaxViolations = 20;
 
 // Runs `step` on a connection until `stop`. Connects again if the server is gone.
 void Repeat(int port, const std::atomic<bool>& stop, const std::function<void(RespClient&)>& step) {
@@ -120,7 +120,7 @@ void NodeLedger::CheckRead(Key& key, std::int64_t least, const std::string& repl
 
 void NodeLedger::Report(std::string violation) {
   const std::lock_guard lock(mutex_);
-  if (violations_.size() < kMostViolations) violations_.push_back(std::move(violation));
+  if (violations_.size() < kMaxViolations) violations_.push_back(std::move(violation));
 }
 
 }  // namespace stout::test

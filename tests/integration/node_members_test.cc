@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stout/adapters/hash_slot.h"
-#include "stout/unix_time.h"
+#include "stout/clock.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/redis_server.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "stout/unix_time.h"
+#include "stout/clock.h"
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
 #include "tests/support/resp_client.h"

@@ -16,9 +16,9 @@
 #include "scripted_registry.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/memory_store.h"
+#include "stout/clock.h"
 #include "stout/core/placement.h"
 #include "stout/core/range_actions.h"
-#include "stout/unix_time.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout::test {

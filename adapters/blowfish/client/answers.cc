@@ -111,7 +111,7 @@ std::optional<ServerFacts> DecodeShards(const Reply& reply) {
   }
   if (version == 0) return std::nullopt;
   if (version != kVersion) return ServerFacts{.version = version};
-  if (shards == 0 || shards > kMostShards || max_items == 0 || max_bytes == 0) return std::nullopt;
+  if (shards == 0 || shards > kMaxShards || max_items == 0 || max_bytes == 0) return std::nullopt;
   ServerFacts facts{version, static_cast<LaneId>(shards), max_items, max_bytes};
   if (max_value != 0) facts.max_value = max_value;
   facts.data_id = std::move(data_id);

@@ -24,7 +24,7 @@ using resp::Reply;
 // The facts that a blowfish-server reports about itself.
 struct ServerFacts {
   std::uint64_t version = 0;  // version of the commands
-  LaneId shards = 0;          // 1..kMostShards
+  LaneId shards = 0;          // 1..kMaxShards
   std::size_t max_batch_items = 0;
   std::size_t max_batch_bytes = 0;
   std::size_t max_value = SIZE_MAX;  // bytes of an argument; not told by older servers
@@ -41,7 +41,7 @@ struct ServerFacts {
 // The version of the commands that this is written for.
 inline constexpr std::uint64_t kVersion = 1;
 // More than a server has; each is a lane of an application. (A guess.)
-inline constexpr LaneId kMostShards = 65'536;
+inline constexpr LaneId kMaxShards = 65'536;
 
 // Unknown names are skipped. If the version differs, only the version is read.
 [[nodiscard]] std::optional<ServerFacts> DecodeShards(const Reply& reply);

@@ -348,7 +348,7 @@ void BlowfishStore::Search(const SearchRequest& request, SearchHandler handler) 
   const auto call = pending_.Add<SearchResult>(std::move(handler), {Errc::kTransient, {}});
   if (call->AnswerIfLost()) return;
   SearchRequest asked = request;
-  asked.limit = std::min<std::size_t>(request.limit, resp::kMostFound);
+  asked.limit = std::min<std::size_t>(request.limit, resp::kMaxFound);
   Submit<SearchResult>(
       engine_->searchers(),
       [question = client::EncodeSearch(asked), limit = asked.limit](Connection& connection) {

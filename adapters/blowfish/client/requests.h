@@ -44,7 +44,7 @@ struct ScanPlace {
 // SCHEMA
 [[nodiscard]] Commands AskForSchema();
 // SEARCH attribute text [PREFIX] LIMIT limit, or GREP text LIMIT limit. Requires that the limit is
-// at most resp::kMostFound.
+// at most resp::kMaxFound.
 [[nodiscard]] Commands EncodeSearch(const SearchRequest& request);
 // STOUT.EPOCH
 [[nodiscard]] Commands EncodeNewEpoch();

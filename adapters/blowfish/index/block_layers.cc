@@ -14,7 +14,7 @@ constexpr std::uint64_t kLargestInSegment = 16;
 /// A mapped allocation is rounded up to whole pages.
 constexpr std::uint64_t kPageBytes = 4096;
 
-constexpr int kMostLayers = 4;
+constexpr int kMaxLayers = 4;
 
 }  // namespace
 
@@ -25,8 +25,8 @@ BlockLayers::BlockLayers(const Shape& shape) : shape_(shape) {
   const std::uint64_t filled = segment_bytes_ - shape_.largest;
   const std::uint64_t all =
       shape_.bytes == segment_bytes_ ? 1 : (shape_.bytes + filled - 1) / filled;
-  for (int layers = 1; layers <= kMostLayers; ++layers) {
-    const std::uint64_t parts = std::uint64_t{1} << (kMostLayers - layers);
+  for (int layers = 1; layers <= kMaxLayers; ++layers) {
+    const std::uint64_t parts = std::uint64_t{1} << (kMaxLayers - layers);
     const std::size_t segments = (all + parts - 1) / parts;
     if (segments_with_.empty() || segments_with_.back() < segments)
       segments_with_.push_back(segments);
@@ -126,7 +126,7 @@ void BlockLayers::BeginWithOldest() {
 const char* BlockLayers::Find(std::uint64_t block) {
   Entry* const entry = layers_.empty() ? nullptr : entries_[block];
   if (entry == nullptr) return nullptr;
-  if (std::exchange(last_used_, block) != block && entry->uses < kMostUses) ++entry->uses;
+  if (std::exchange(last_used_, block) != block && entry->uses < kMaxUses) ++entry->uses;
   return ValuesOf(entry);
 }
 
@@ -163,11 +163,11 @@ void BlockLayers::ForEachEntry(const Segment& segment, Visit visit) {
 
 void BlockLayers::Thin(Segment& segment) {
   const std::uint64_t most = segment_bytes_ / 4 * 3;
-  std::array<std::uint64_t, kMostUses + 1> room_by_uses = {};
+  std::array<std::uint64_t, kMaxUses + 1> room_by_uses = {};
   ForEachEntry(segment, [&](const Entry* entry) {
     if (IsLive(*entry)) room_by_uses[entry->uses] += entry->room;
   });
-  std::uint32_t least_uses = kMostUses;  // that a block needs to stay
+  std::uint32_t least_uses = kMaxUses;  // that a block needs to stay
   std::uint64_t room = room_by_uses[least_uses];
   while (least_uses > 1 && room + room_by_uses[least_uses - 1] <= most)
     room += room_by_uses[--least_uses];

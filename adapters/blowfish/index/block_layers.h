@@ -32,7 +32,7 @@ namespace stout::blowfish {
 /// | a block | is |
 /// |---|---|
 /// | that is new | not used yet, so that blocks that are read once do not displace others |
-/// | that was found | used, at most kMostUses times; two finds in a row count once |
+/// | that was found | used, at most kMaxUses times; two finds in a row count once |
 /// | that the ring has spared | used one time less |
 ///
 /// With Zipf's law it finds about as many blocks as a SegmentedLru, see block_layers_test.cc.
@@ -54,7 +54,7 @@ class BlockLayers {
  public:
   /// Larger blocks are in no layer: one of them would displace too many others, and its reader
   /// spends most of its time on other things.
-  static constexpr std::size_t kMostBlockBytes = std::size_t{256} << 10;
+  static constexpr std::size_t kMaxBlockBytes = std::size_t{256} << 10;
 
   /// The blocks that layers are for.
   struct Shape {
@@ -65,7 +65,7 @@ class BlockLayers {
 
     /// Counts a block that layers are to have, unless it is too large.
     void Keep(std::size_t size) {
-      if (size > kMostBlockBytes) return;
+      if (size > kMaxBlockBytes) return;
       ++kept;
       bytes += RoomFor(size);
       largest = std::max(largest, RoomFor(size));
@@ -121,7 +121,7 @@ class BlockLayers {
   }
 
  private:
-  static constexpr std::uint32_t kMostUses = 3;
+  static constexpr std::uint32_t kMaxUses = 3;
 
   // A block in a segment, followed by its values.
   struct Entry {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kSample = 1 << 14;
 constexpr std::uint64_t kSampleBytes = std::uint64_t{16} << 20;
 /// But not fewer than this, however large they are: then of each only the beginning.
-constexpr std::size_t kLeastSample = 16;
+constexpr std::size_t kMinSample = 16;
 
 /// Memory for a byte of the sample: what is counted of chunks of 3 random bytes, of which nearly
 /// all differ. Measured.
@@ -30,14 +30,14 @@ constexpr double kBitsForWhole = 1;
 
 /// More whole values than this are not worth their place in the caches: guess, see the space that
 /// `bench shard` tells.
-constexpr double kMostSymbols = 1 << 15;
+constexpr double kMaxCutSymbols = 1 << 15;
 
 /// Least frequency of a word: it pays for its text when it saves some ten symbols.
 constexpr double kFrequent = 8;
 
 /// Least frequency of a word in a sample. Many words that a sample has two or three times are less
 /// frequent than they seem.
-constexpr std::uint32_t kLeastSeen = 4;
+constexpr std::uint32_t kMinSeen = 4;
 
 using Values = std::vector<std::string_view>;
 
@@ -76,7 +76,7 @@ double Cost(const Counts& counts, double scale, double most_pieces) {
   const double rest = once * (scale - 1);  // as many more at most
   const double all =
       std::min({EstimateDistinct(distinct, once, twice), distinct + rest, most_pieces});
-  if (all > kMostSymbols) return std::numeric_limits<double>::infinity();
+  if (all > kMaxCutSymbols) return std::numeric_limits<double>::infinity();
   return bits + all * (text / distinct) * 8 / scale;
 }
 
@@ -91,7 +91,7 @@ Words FrequentWords(CutRule::Kind kind, const Values& values, double scale) {
   Words words;
   for (const bool first : {false, true}) {
     for (const auto& [word, count] : counts.of[first]) {
-      const bool frequent = count >= kLeastSeen || scale == 1;
+      const bool frequent = count >= kMinSeen || scale == 1;
       if (word.size() > 1 && frequent && count * scale >= kFrequent) words[first].insert(word);
     }
   }
@@ -121,12 +121,12 @@ std::size_t SampleSize(std::span<const std::string_view> values) {
   const double most = static_cast<double>(kSampleBytes) * static_cast<double>(values.size()) /
                       static_cast<double>(bytes);
   const auto size = static_cast<std::size_t>(std::min<double>(most, kSample));
-  return std::min(values.size(), std::max(size, kLeastSample));
+  return std::min(values.size(), std::max(size, kMinSample));
 }
 
 std::vector<Values> Sample(const Schema& schema, std::span<const std::string_view> values,
                            std::size_t size) {
-  const std::size_t longest = kSampleBytes / kLeastSample / schema.size();
+  const std::size_t longest = kSampleBytes / kMinSample / schema.size();
   std::vector<Values> samples(schema.size());
   for (std::size_t i = 0; i < size; ++i) {
     const std::string_view value = values[i * values.size() / size];

@@ -6,7 +6,7 @@
 namespace stout::blowfish {
 
 SymbolCode::SymbolCode(const Field& field, std::uint8_t lowest) : lowest_(lowest) {
-  assert(field.symbols <= kMostSymbols);
+  assert(field.symbols <= kMaxFieldSymbols);
   // How often symbols below each occur.
   std::vector<std::size_t> below(field.symbols + 1);
   for (const Symbol symbol : field.text) {

@@ -23,7 +23,7 @@ class SymbolCode {
   /// Byte values that begin codes: all but one.
   static constexpr std::size_t kLeads = 255;
   /// Maximum number of symbols of a field: that of the codes for these leads.
-  static constexpr std::size_t kMostSymbols = kLeads * 256;
+  static constexpr std::size_t kMaxFieldSymbols = kLeads * 256;
 
   /// The first code begins with `lowest`, 0 or 1.
   SymbolCode(const Field& field, std::uint8_t lowest);

@@ -36,7 +36,7 @@ class FieldBuilder {
 
   [[nodiscard]] std::size_t symbols() const { return symbols_; }
   /// It cannot be used any more: it has had more symbols than there can be.
-  [[nodiscard]] bool overflown() const { return symbols_ > kMost; }
+  [[nodiscard]] bool overflown() const { return symbols_ > kMax; }
 
   /// Numbers the symbols in their order, and gives their pieces in it.
   struct Finished {
@@ -72,7 +72,7 @@ class FieldBuilder {
 
  private:
   // Below what a symbol holds, with some room: all attributes share the symbols of an index.
-  static constexpr std::size_t kMost = kMaxSymbols / 2 + kMaxSymbols / 4;
+  static constexpr std::size_t kMax = kMaxSymbols / 2 + kMaxSymbols / 4;
 
   Symbol NewSymbol() {
     const std::size_t symbol = symbols_;

@@ -24,9 +24,9 @@ constexpr const char* kFooter =
     "The password comes from --password-file, or from the environment variable BLOWFISH_PASSWORD.\n"
     "Exit codes: 0 all lines are loaded; 1 there were errors; 2 wrong options; 130 interrupted.";
 
-constexpr std::size_t kMostColumn = 65536;
-constexpr Duration kMostPatience = std::chrono::hours(24 * 365);  // a time from now on is a number
-constexpr std::size_t kMostLine = std::size_t{512} << 20;         // Redis takes no longer strings
+constexpr std::size_t kMaxColumn = 65536;
+constexpr Duration kMaxPatience = std::chrono::hours(24 * 365);  // a time from now on is a number
+constexpr std::size_t kMaxLine = std::size_t{512} << 20;         // Redis takes no longer strings
 
 void AddDestination(program::Options& options, LoaderOptions& loader) {
   options.Peer("--to", loader.server, "The server");
@@ -37,7 +37,7 @@ void AddDestination(program::Options& options, LoaderOptions& loader) {
                 "Commands in flight per connection");
   options.Count("--batch", loader.window.batch, 1, 10'000,
                 "Records per command: 1 uses SET, more use MSET");
-  options.Time("--patience", loader.patience, std::chrono::milliseconds(1), kMostPatience,
+  options.Time("--patience", loader.patience, std::chrono::milliseconds(1), kMaxPatience,
                "Give up if a connection makes no progress for this time because the server refuses "
                "it or does not answer PING");
 }
@@ -58,7 +58,7 @@ void AddSplitting(CLI::App& app, program::Options& parsed, SplitOptions& options
                      "Columns that form the key, joined by the delimiter; the first column is 1")
           ->delimiter(',')
           ->allow_extra_args(false)  // the next argument is a file
-          ->check(CLI::Range(std::size_t{1}, kMostColumn))
+          ->check(CLI::Range(std::size_t{1}, kMaxColumn))
           ->type_name("N,...")
           ->capture_default_str();
   app.add_option("--key-prefix", options.key_prefix, "Prefix of every key")->type_name("TEXT");
@@ -100,7 +100,7 @@ std::variant<LoadOptions, ExitCode> ParseLoadOptions(int argc, const char* const
   parsed.Flag("--skip-header", options.skip_header, "Skip the first line of each file");
   parsed.Count("--skip-lines", options.skip_lines, 0, program::kNoMax,
                "Skip this number of lines, counted through all files: continues an earlier load");
-  parsed.Bytes("--max-line", options.max_line, 1, kMostLine,
+  parsed.Bytes("--max-line", options.max_line, 1, kMaxLine,
                "Longest line; a longer one is an error");
   parsed.Flag("--quiet", options.quiet, "Print only errors, and how to continue after them");
   parsed.Flag("--dry-run", options.dry_run, "Read and check everything, and send nothing");

@@ -11,7 +11,7 @@ namespace stout::blowfish {
 namespace {
 
 // Guesses: enough for the fastest network, and little beside what the server takes.
-constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
 constexpr std::size_t kRoundBytes = std::size_t{1} << 20;
 
 bool IsForbidden(const resp::Reply& reply) {
@@ -24,7 +24,7 @@ bool IsShardDown(const resp::Reply& reply) { return reply.code() == "SHARDDOWN";
 }  // namespace
 
 bool RecordQueue::full() const {
-  return records_.size() >= 2 * options_.commands * options_.batch || bytes_ >= kMostBytes;
+  return records_.size() >= 2 * options_.commands * options_.batch || bytes_ >= kMaxBytes;
 }
 
 std::optional<std::uint64_t> RecordQueue::first_line() const {

@@ -13,7 +13,7 @@ namespace {
 
 /// Zeros that are added to a file: as many as it has bytes, so that small logs stay small, but not
 /// more than this.
-constexpr std::uint64_t kMostRoom = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxRoom = std::uint64_t{1} << 20;
 
 constexpr std::array<char, std::size_t{64} << 10> kZeros{};
 
@@ -24,7 +24,7 @@ Errc LogAppender::Commit(std::string* frame) {
   SealFrame(header_, end_.offset, end_.offset, frame);
   const ErrorCode write_error = WriteAll(*file_, end_.offset, *frame);
   // As much as that is worth a sync of its own, and the next one of its kind would not fit either.
-  if (!write_error && frame->size() < kMostRoom) MakeRoom(end_.offset + frame->size());
+  if (!write_error && frame->size() < kMaxRoom) MakeRoom(end_.offset + frame->size());
   const ErrorCode error = write_error ? write_error : file_->Sync();
   if (!error) {
     end_.offset += frame->size();
@@ -40,7 +40,7 @@ Errc LogAppender::Commit(std::string* frame) {
 
 void LogAppender::MakeRoom(std::uint64_t end) {
   if (end <= room_) return;
-  const std::uint64_t wanted = end + std::min(end, kMostRoom);
+  const std::uint64_t wanted = end + std::min(end, kMaxRoom);
   for (room_ = end; room_ < wanted;) {
     const auto size = std::min<std::uint64_t>(wanted - room_, kZeros.size());
     // If there is no more room, as on a full disk, syncs take longer.

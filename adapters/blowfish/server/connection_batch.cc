@@ -11,7 +11,7 @@
 #include "blowfish/server/error_of_exception.h"
 #include "blowfish/server/fan_out.h"
 #include "blowfish/server/gather.h"
-#include "resp/server/clock.h"
+#include "stout/clock.h"
 #include "stout/completion.h"
 
 namespace stout::blowfish {
@@ -20,8 +20,8 @@ namespace {
 namespace asio = boost::asio;
 
 /// Maximum commands that are carried out together, and their subrequests.
-constexpr std::size_t kMostCommands = 1024;
-constexpr std::size_t kMostSubrequests = 16'384;
+constexpr std::size_t kMaxCommands = 1024;
+constexpr std::size_t kMaxSubrequests = 16'384;
 
 // Each command has the latency of its batch: its reply leaves with the others.
 void CountCommands(const blowfish::Batch& batch, Duration latency, Service& service) {
@@ -51,7 +51,7 @@ void ConnectionBatch::Clear() {
 }
 
 bool ConnectionBatch::full() const {
-  return batch_.requests.size() >= kMostCommands || batch_.order.size() >= kMostSubrequests;
+  return batch_.requests.size() >= kMaxCommands || batch_.order.size() >= kMaxSubrequests;
 }
 
 bool ConnectionBatch::Add(resp::Arguments arguments) {
@@ -59,7 +59,7 @@ bool ConnectionBatch::Add(resp::Arguments arguments) {
 }
 
 asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
-  const TimePoint begin = resp::Now();
+  const TimePoint begin = SteadyNow();
   {
     EpochTurn::Turn turn;
     Request& request = batch_.requests.back();
@@ -77,7 +77,7 @@ asio::awaitable<void> ConnectionBatch::Run(std::string& out) {
       co_await UseDisk(request);
   }
   GatherReplies(batch_, service_, session_, out);
-  CountCommands(batch_, resp::Now() - begin, service_);
+  CountCommands(batch_, SteadyNow() - begin, service_);
 }
 
 asio::awaitable<void> ConnectionBatch::UseDisk(Request& request) {

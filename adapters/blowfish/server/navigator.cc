@@ -16,7 +16,7 @@ constexpr double kFewRequests = 4;
 
 /// Maximum ratio of requests that come and are answered: more layers than it needs do not come at a
 /// time.
-constexpr double kMostBehind = 16;
+constexpr double kMaxBehind = 16;
 
 // Takes donors from `donors`, the least needy first, whose finest layers have this number of bytes
 // together. Takes none if all together have fewer.
@@ -93,7 +93,7 @@ void Navigator::Load::Follow(const Load& sample, double weight) {
 }
 
 double Navigator::Load::Value() const {
-  return reads * std::min((coming + few) / (answered + few), kMostBehind);
+  return reads * std::min((coming + few) / (answered + few), kMaxBehind);
 }
 
 void Navigator::Follow(Shard& shard, const ShardState& state, TimePoint now) const {

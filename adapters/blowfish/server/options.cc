@@ -134,7 +134,7 @@ void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& 
   resp::CommandLimits& commands = options.server.connections.commands;
   if (app.count("--max-request") == 0) {  // a key may be as large as a value
     commands.max_request = std::max(commands.max_request,
-                                    2 * std::min(commands.max_bulk, kMostMaxValue) + kRequestRoom);
+                                    2 * std::min(commands.max_bulk, kMaxValueLimit) + kRequestRoom);
   }
   if (const auto wrong = CheckLimits(commands, options.server.connections.max_replies)) {
     throw CLI::ValidationError(wrong->option, wrong->why);

@@ -42,7 +42,7 @@ constexpr const char* kPlace = "reshard-place";  // In the new one: a Place.
 constexpr int kPagesOfPlace = 100;               // From one note of the place to the next.
 
 // A page is written as a batch for each shard and epoch.
-static_assert(PageLimits().bytes + kMostMaxValue < kMaxPayloadBytes / 4,
+static_assert(PageLimits().bytes + kMaxValueLimit < kMaxPayloadBytes / 4,
               "see LogStoreOptions::max_batch_bytes");
 
 std::string WithoutSlashes(std::string directory) {

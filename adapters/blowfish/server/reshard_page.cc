@@ -7,7 +7,7 @@ namespace stout::blowfish {
 namespace {
 
 // Keys that are read at once, at most: enough to walk side by side.
-constexpr std::size_t kMostTogether = 256;
+constexpr std::size_t kMaxTogether = 256;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ std::vector<KeyState> ReadPage(Shard& shard, std::optional<std::string_view> aft
     page.resize(last);
     // A group takes about an eighth of the page.
     together = std::clamp<std::size_t>(limits.bytes / 8 * group.size() / (bytes - before + 1), 1,
-                                       std::min(2 * group.size(), kMostTogether));
+                                       std::min(2 * group.size(), kMaxTogether));
   }
   return page;
 }

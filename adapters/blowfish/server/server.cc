@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "stout/clock.h"
+
 namespace stout::blowfish {
 namespace {
 
@@ -86,18 +88,18 @@ void Server::AddKeptLayers() try {
 
 asio::awaitable<void> Server::Navigate() {
   const std::size_t count = service_.shards.size();
-  Navigator navigator(options_.navigation, count, ShardQueue::Now());
+  Navigator navigator(options_.navigation, count, SteadyNow());
   std::vector<Duration> read_time(count);      // As of the look before.
   std::vector<std::uint64_t> answered(count);  // Likewise.
   std::vector<ShardState> states(count);
-  TimePoint before = ShardQueue::Now();
+  TimePoint before = SteadyNow();
   while (!draining_) {
     tick_.expires_after(options_.navigation.interval);
     error_code cancelled;
     co_await tick_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
     if (draining_) co_return;  // A short interval says nothing.
     try {
-      const TimePoint now = ShardQueue::Now();
+      const TimePoint now = SteadyNow();
       const double passed = static_cast<double>((now - before).count());
       std::uint64_t compressed = 0;
       for (std::size_t i = 0; i < count; ++i) {

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "stout/clock.h"
+
 namespace stout::blowfish {
 
 template <typename Change>
@@ -47,7 +49,7 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
       continue;
     }
     // Compared before it is subtracted from: "at once" is the earliest time there is.
-    const TimePoint now = Now();
+    const TimePoint now = SteadyNow();
     if (deadline <= now) break;
     changed_.wait_for(lock, deadline - now);
   }
@@ -60,10 +62,6 @@ void ShardQueue::Take(TimePoint deadline, Taken& taken) {
 void ShardQueue::Done(const SubBatch& batch) {
   waiting_ -= batch.subrequests.size();
   answered_ += batch.subrequests.size();
-}
-
-TimePoint ShardQueue::Now() {
-  return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 }  // namespace stout::blowfish

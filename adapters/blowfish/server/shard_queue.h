@@ -50,9 +50,6 @@ class ShardQueue {
   /// Requests that were answered since the start.
   [[nodiscard]] std::uint64_t answered() const { return answered_.load(std::memory_order_relaxed); }
 
-  /// The clock of deadlines.
-  [[nodiscard]] static TimePoint Now();
-
  private:
   template <typename Change>
   void Alter(Change change);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "blowfish/store/layer_file.h"
+#include "stout/clock.h"
 
 namespace stout::blowfish {
 Result<std::unique_ptr<ShardWorker>> ShardWorker::Open(const std::string& directory,
@@ -80,17 +81,17 @@ void ShardWorker::Work(Done done) {
                             queue_.Done(batch);
                             done(batch);  // It is not ours any more.
                           },
-                      .now = ShardQueue::Now,
+                      .now = SteadyNow,
                       .read_time = read_time_});
   ShardQueue::Taken taken;
   while (!taken.stop || !runner.idle()) {
     queue_.Take(runner.wants_turn() ? TimePoint::min() : shard_->next_poll().value_or(kNever),
                 taken);
     if (taken.stop) runner.End();
-    const TimePoint begin = ShardQueue::Now();
+    const TimePoint begin = SteadyNow();
     const bool served = !taken.batches.empty() || !runner.idle();
     Serve(taken, runner);
-    if (served) busy_ += (ShardQueue::Now() - begin).count();
+    if (served) busy_ += (SteadyNow() - begin).count();
     try {
       Publish();
       KeepLayers();

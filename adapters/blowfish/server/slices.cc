@@ -16,7 +16,7 @@ namespace {
 constexpr auto kSlice = std::chrono::milliseconds(2);
 
 /// Searches that are under way at a time: each holds the stores that it began with.
-constexpr std::size_t kMostSearches = 8;
+constexpr std::size_t kMaxSearches = 8;
 
 // The search that the next subrequest asks for; null if none.
 const KeySearch* SearchOf(const SubBatch& batch) {
@@ -34,7 +34,7 @@ bool LayersHelp(const SubBatch& batch, const Shard& shard) {
 }  // namespace
 
 Slices::SubBatches::const_iterator Slices::NextTurn() const {
-  if (searches_ < kMostSearches) return waiting_.begin();
+  if (searches_ < kMaxSearches) return waiting_.begin();
   return std::ranges::find_if(waiting_, [](const SubBatch* batch) {
     return batch->search != nullptr || SearchOf(*batch) == nullptr;
   });

@@ -14,7 +14,7 @@ using resp::BatchLimitsOf;
 using resp::kRequestRoom;
 
 /// The largest --max-value. A shard compresses twice as many bytes of values together.
-inline constexpr std::size_t kMostMaxValue = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxValueLimit = std::size_t{256} << 20;
 
 struct WrongLimit {
   std::string option;  ///< "--max-value"

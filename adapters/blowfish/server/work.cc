@@ -62,7 +62,7 @@ bool Work::Exists(std::string_view key) const {
 
 void Work::Write(std::span<const PlainChange> changes) {
   const WriteBatch batch_of_changes = StampBatch(shard(), changes);
-  if (batch_of_changes.epoch > resp::kMostStamp) {
+  if (batch_of_changes.epoch > resp::kMaxStamp) {
     subrequest.error = "ERR a key has the last version of the last epoch, so it cannot be changed";
     return;
   }

@@ -41,7 +41,7 @@ WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes) 
   for (std::size_t i = 0; i < stamps.size(); ++i) {
     stamps[i] = shard.NewestStamp(batch.items[i].key).value_or(Stamp());
     // A version without a successor is followed by another epoch.
-    const bool last = stamps[i].version >= resp::kMostStamp;
+    const bool last = stamps[i].version >= resp::kMaxStamp;
     batch.epoch = std::max(batch.epoch, stamps[i].epoch + (last ? 1 : 0));
   }
   for (std::size_t i = 0; i < stamps.size(); ++i) {

@@ -22,7 +22,7 @@ struct PlainChange {
 /// other's changes.
 ///
 /// If a key appears twice, the last change wins. If a key has the largest version of the largest
-/// epoch, the batch's epoch is above resp::kMostStamp: it must not be written.
+/// epoch, the batch's epoch is above resp::kMaxStamp: it must not be written.
 [[nodiscard]] WriteBatch StampBatch(const Shard& shard, std::span<const PlainChange> changes);
 
 /// Shard::WillHaveRoom() for a batch of these.

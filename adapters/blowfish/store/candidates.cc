@@ -10,7 +10,7 @@ namespace {
 
 /// Maximum bytes that are looked up, so that this part of a search stays short. If a query is
 /// longer, values with its last bytes are read and compared.
-constexpr std::size_t kMostBytes = 256;
+constexpr std::size_t kMaxBytes = 256;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ std::optional<Candidates> FindCandidates(const LogQuery& query, const Schema& sc
   Candidates found;
   // The last bytes, so that what ends a record is among them.
   const std::string_view text =
-      query.text.substr(query.text.size() - std::min(query.text.size(), kMostBytes));
+      query.text.substr(query.text.size() - std::min(query.text.size(), kMaxBytes));
   const bool whole = text.size() == query.text.size();
   if (query.kind == Kind::kContains) {
     found.rows = {index.Search(text)};

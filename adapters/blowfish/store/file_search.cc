@@ -14,7 +14,7 @@ constexpr std::size_t kStepsOfPart = std::size_t{16} << 10;
 /// Rows that a part locates in a text index, at first and at most. A row takes up to 512 steps on
 /// average, but more in a text that repeats itself.
 constexpr Row kFirstRowsOfPart = 16;
-constexpr Row kMostRowsOfPart = 64;
+constexpr Row kMaxRowsOfPart = 64;
 
 }  // namespace
 
@@ -106,7 +106,7 @@ bool FileSearch::LocateCandidates(const Visitor& visit) {
   });
   steps_ += steps;
   const std::uint64_t rows_of_part = 2 * kStepsOfPart * part.size() / (steps + 1);
-  rows_of_part_ = static_cast<Row>(std::clamp<std::uint64_t>(rows_of_part, 1, kMostRowsOfPart));
+  rows_of_part_ = static_cast<Row>(std::clamp<std::uint64_t>(rows_of_part, 1, kMaxRowsOfPart));
   return !enough_;
 }
 

@@ -20,7 +20,7 @@ class FirstKeys {
   /// Deleted or replaced keys of a store that a page of keys passes over before EndAt(): about a
   /// millisecond of work. Each store counts its own. Otherwise, once one store has passed them, the
   /// next store would end the page at its first such key.
-  static constexpr std::size_t kMostPassed = 10'000;
+  static constexpr std::size_t kMaxPassed = 10'000;
 
   /// `max_bytes`: maximum bytes of the keys and their std::string objects. The first key is taken
   /// whatever its size.

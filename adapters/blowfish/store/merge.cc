@@ -39,11 +39,11 @@ class SuffixSource final : public Source {
 
 /// Maximum of what is read together of one file, about. Large values take memory, of all files of
 /// the merge at once.
-constexpr std::uint32_t kMostTogether = 1024;
+constexpr std::uint32_t kMaxTogether = 1024;
 constexpr std::uint64_t kBytesTogether = std::uint64_t{1} << 20;
 /// Larger buffers are not kept for the next values. So those of a file together have at most
 /// kBytesTogether.
-constexpr std::uint64_t kKeptBytes = kBytesTogether / kMostTogether;
+constexpr std::uint64_t kKeptBytes = kBytesTogether / kMaxTogether;
 
 // Values of an index are read many at a time, which is ten times as fast. Values of blocks are read
 // one by one, because the reader keeps the block at hand.
@@ -81,7 +81,7 @@ class SuccinctSource final : public Source {
   }
   void ReadFrom(std::uint32_t record) {
     const TextIndex* const text = store_.text();
-    const std::uint32_t end = store_.EndOfPart(record, kBytesTogether, kMostTogether);
+    const std::uint32_t end = store_.EndOfPart(record, kBytesTogether, kMaxTogether);
     std::vector<std::uint32_t> records(end - record);
     std::iota(records.begin(), records.end(), record);
     values_.resize(records.size());

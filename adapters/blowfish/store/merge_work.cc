@@ -17,7 +17,7 @@ namespace {
 
 /// A file may always have this many bytes of keys and values. To build such a file takes less than
 /// 100 MB of memory.
-constexpr std::uint64_t kLeastFileBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kMinFileBytes = std::uint64_t{4} << 20;
 
 // Returns the memory that it takes to build a file with this many bytes of keys and values. Keys
 // count twice, because they are in a vector that grows by doubling.
@@ -101,8 +101,8 @@ MergeLoad LoadOf(const MergeInput& input, Encoding encoding) {
 }
 
 std::uint64_t LargestFile(const MergeLoad& load, std::uint64_t memory) {
-  std::uint64_t fits = kLeastFileBytes;
-  for (std::uint64_t step = kMaxValueBytes / 2; step >= kLeastFileBytes; step /= 2) {
+  std::uint64_t fits = kMinFileBytes;
+  for (std::uint64_t step = kMaxValueBytes / 2; step >= kMinFileBytes; step /= 2) {
     if (EstimateFile(load, fits + step) <= memory) fits += step;
   }
   return std::min(fits, kMaxValueBytes);

@@ -11,6 +11,7 @@
 #include "blowfish/store/backup.h"
 #include "blowfish/store/shard_directory.h"
 #include "stout/adapters/store_url.h"
+#include "stout/clock.h"
 
 namespace stout::blowfish {
 namespace {
@@ -38,8 +39,6 @@ ErrorCode Check(const ShardOptions& options, Diagnostics* diagnostics) {
   }
   return {};
 }
-
-TimePoint SteadyNow() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
 
 ShardOptions WithDefaults(ShardOptions options) {
   if (!options.now_ms) options.now_ms = SystemNowMs;
@@ -239,7 +238,7 @@ void Shard::OfferSuffixes(std::size_t i, std::optional<std::string_view> after, 
     if (key == after) continue;
     if ((all || !at.deleted) && !IsInNewer(key, i + 1)) {
       (void)first.Offer(key);
-    } else if (!all && ++passed == FirstKeys::kMostPassed) {
+    } else if (!all && ++passed == FirstKeys::kMaxPassed) {
       return first.EndAt(key);
     }
   }

@@ -104,12 +104,12 @@ void ShardSearch::NoteList(const LogTable& table, std::size_t entries) {
   listed_.emplace();
   std::size_t looked = 0;
   table.ForEachListed(query_, [&](std::size_t number) {
-    if (++looked > kMostListed) return false;
+    if (++looked > kMaxListed) return false;
     if (number >= entries) return true;  // It came later.
     listed_->push_back(static_cast<std::uint32_t>(number));
     return true;
   });
-  if (looked > kMostListed) listed_.reset();
+  if (looked > kMaxListed) listed_.reset();
 }
 
 bool ShardSearch::StepInSuffixes(const SuffixStore& store, const Visitor& visit) {

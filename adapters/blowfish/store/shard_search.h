@@ -42,7 +42,7 @@ struct ShardStores {
 ///
 /// Cost of a part: about 64 KiB of values, or some hundred records that an index has found. The
 /// first part in a log's table also notes the numbers of the entries that it lists as equal, 4
-/// bytes each. If these are more than kMostListed, the search looks at all entries instead, in
+/// bytes each. If these are more than kMaxListed, the search looks at all entries instead, in
 /// parts. Owner: it shares the stores, so the file of a merged store lives as long as the search.
 /// The text of the query must outlive it, and the shard must live until the first Keep() returns.
 /// Threads: the shard's worker.   Errors: out of memory, Step() throws and ends the search.
@@ -51,7 +51,7 @@ class ShardSearch {
   using Visitor = std::function<bool(KeyView)>;
 
   /// Numbers that a part notes at most. A guess: a millisecond, if each were a miss of the cache.
-  static constexpr std::size_t kMostListed = std::size_t{1} << 13;
+  static constexpr std::size_t kMaxListed = std::size_t{1} << 13;
 
   /// A query kContains of no text finds all keys, and reads no values.
   ShardSearch(const LogQuery& query, ShardStores stores);

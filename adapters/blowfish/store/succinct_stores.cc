@@ -218,7 +218,7 @@ void SuccinctStores::Offer(std::optional<std::string_view> after, bool with_dele
       if (first.IsBeyond(key)) return false;
       if (key == after) return true;
       if (!hidden.Has(static_cast<std::uint32_t>(record))) return first.Offer(key);
-      if (with_deleted || ++passed < FirstKeys::kMostPassed) return true;
+      if (with_deleted || ++passed < FirstKeys::kMaxPassed) return true;
       first.EndAt(key);
       return false;
     });

@@ -24,7 +24,7 @@
 #include "registration.h"
 #include "reservation.h"
 #include "shared_ranges.h"
-#include "stout/unix_time.h"
+#include "stout/clock.h"
 
 namespace stout {
 namespace {
@@ -35,8 +35,6 @@ namespace asio = boost::asio;
 constexpr auto kTick = std::chrono::milliseconds(100);
 // Pause before a read of the registry is repeated.
 constexpr auto kReadPause = std::chrono::seconds(1);
-
-TimePoint Now() { return TimePoint(std::chrono::steady_clock::now().time_since_epoch()); }
 
 }  // namespace
 
@@ -112,7 +110,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] Datalets& datalets() const { return *datalets_; }
   [[nodiscard]] Duration InVain() const {
     const std::lock_guard lock(mutex_);
-    const Duration cut = unreached_ ? Now() - unreached_->since : Duration::zero();
+    const Duration cut = unreached_ ? SteadyNow() - unreached_->since : Duration::zero();
     return std::max<Duration>(cut, datalets_->InVain());
   }
   [[nodiscard]] std::string name() const {
@@ -184,12 +182,12 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       record = found->second;
     } else {
       const auto usable = [this](const auto& id) { return datalets_->StoreOf(id) != nullptr; };
-      const auto first = known_.First(order.range, config_.replicas, Now(), usable);
+      const auto first = known_.First(order.range, config_.replicas, SteadyNow(), usable);
       if (!first) return false;  // no datalet has come yet
       record.value.members.push_back({.datalet = *first, .in = true, .since = UnixTime()});
       record.value.strong = config_.mode == ReplicationMode::kMsSc;
     }
-    auto wanted = known_.Wanted(order.range, record.value, config_.replicas, Now());
+    auto wanted = known_.Wanted(order.range, record.value, config_.replicas, SteadyNow());
     auto map = std::make_shared<ReplicatedMap>(
         executor_,
         ReplicatedRange{.range = order.range,
@@ -241,7 +239,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
     return [weak = weak_from_this(), range = order.range, done = order.on_given_up](GivenUp cause) {
       spdlog::warn("range {} is given up: {}", range, Describe(cause));
       const auto self = weak.lock();
-      if (self && cause == GivenUp::kSilent) self->Post([self] { self->silenced_ = Now(); });
+      if (self && cause == GivenUp::kSilent) self->Post([self] { self->silenced_ = SteadyNow(); });
       (*done)();
     };
   }
@@ -253,7 +251,7 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
 
   void UpdateMaps() {
     shared_->Want(datalets_->Replicas());
-    maps_.Update(*records_, known_, config_, datalets_->Replicas(), Now());
+    maps_.Update(*records_, known_, config_, datalets_->Replicas(), SteadyNow());
   }
 
   // --- Records -----------------------------------------------------------------------------------
@@ -288,13 +286,13 @@ class MemberRanges::Impl : public std::enable_shared_from_this<Impl> {
       config_ = table.config->value;
       config_revision_ = table.config->revision;
     }
-    known_.Learn(table, Now());
+    known_.Learn(table, SteadyNow());
     datalets_->Learn(table.datalets);
   }
 
   void Tick() {
     if (stopped_) return;
-    const TimePoint now = Now();
+    const TimePoint now = SteadyNow();
     if (informed_ && session() != 0) registration_.Tick(*records_, session(), now);
     if (informed_) FollowShared();
     if (!late_.empty() && now >= late_due_) {

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "stout/adapters/store_url.h"
-#include "stout/unix_time.h"
+#include "stout/clock.h"
 
 namespace stout {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "stout/clock.h"
 #include "stout/core/hybrid_clock.h"
 
 namespace stout {
@@ -26,7 +27,7 @@ void Reservation::Tick(const RegistryTable& records) {
   {
     const std::lock_guard lock(mutex_);
     const std::uint64_t now = clock_->Present();
-    const TimePoint steady = NodeClock::SteadyTime();
+    const TimePoint steady = SteadyNow();
     const bool lasts =
         own_ && own_->until >= now + kAhead / 2 && own_->end >= steady + kLongest / 2;
     if (asks_ || lasts) return;

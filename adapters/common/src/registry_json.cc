@@ -100,10 +100,10 @@ class Reader {
   }
   Duration Time(std::string_view name) {
     const auto micros = Number<std::uint64_t>(name);
-    constexpr auto kMost = static_cast<std::uint64_t>(
+    constexpr auto kMax = static_cast<std::uint64_t>(
         std::chrono::duration_cast<microseconds>(Duration::max()).count());
-    if (micros > kMost) Expect(name, "a time in microseconds");
-    return microseconds(micros > kMost ? 0 : static_cast<std::int64_t>(micros));
+    if (micros > kMax) Expect(name, "a time in microseconds");
+    return microseconds(micros > kMax ? 0 : static_cast<std::int64_t>(micros));
   }
   // `parse` gives the value of a name.
   template <typename T>

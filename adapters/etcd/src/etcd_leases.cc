@@ -11,8 +11,8 @@
 
 #include "engine.h"
 #include "requests.h"
+#include "stout/clock.h"
 #include "stout/core/parse_number.h"
-#include "stout/unix_time.h"
 
 namespace stout {
 namespace {

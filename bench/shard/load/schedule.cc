@@ -9,8 +9,8 @@
 namespace stout::bench::shard {
 namespace {
 
-constexpr double kMostRate = 1e8;
-constexpr Duration kMostTime = std::chrono::seconds(1'000'000);
+constexpr double kMaxRate = 1e8;
+constexpr Duration kMaxTime = std::chrono::seconds(1'000'000);
 
 double Seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -45,10 +45,10 @@ std::optional<Phase> ParsePhase(std::string_view text) {
   if (colon == text.npos) return std::nullopt;
   const std::string_view rates = text.substr(0, colon);
   const std::size_t dash = rates.find('-');
-  const auto from = ParseNumber(rates.substr(0, dash), kMostRate);
-  const auto to = dash == rates.npos ? from : ParseNumber(rates.substr(dash + 1), kMostRate);
+  const auto from = ParseNumber(rates.substr(0, dash), kMaxRate);
+  const auto to = dash == rates.npos ? from : ParseNumber(rates.substr(dash + 1), kMaxRate);
   const auto length = program::ParseTime(text.substr(colon + 1), true);
-  if (!from || !to || !length || *length == Duration::zero() || *length > kMostTime) {
+  if (!from || !to || !length || *length == Duration::zero() || *length > kMaxTime) {
     return std::nullopt;
   }
   return Phase{.from = *from, .to = *to, .length = *length};

@@ -17,7 +17,7 @@ using Sada = sdsl::csa_sada<sdsl::enc_vector<sdsl::coder::elias_delta, 128>, kSa
 using Wavelet = sdsl::csa_wt<sdsl::wt_huff<sdsl::hyb_vector<>>, kSampling, kSampling>;
 
 constexpr unsigned char kFirstMark = 0x80;
-constexpr std::size_t kMostAttributes = 127;
+constexpr std::size_t kMaxAttributes = 127;
 constexpr char kEnd = '\n';
 
 bool IsMark(char byte) { return static_cast<unsigned char>(byte) >= kFirstMark; }
@@ -56,7 +56,7 @@ class SdslPeer final : public ShardPeer {
     const Schema& schema = records.schema();
     attributes_ = schema.size();
     delimiter_ = schema.delimiter();
-    if (attributes_ > kMostAttributes) throw std::runtime_error("sdsl: too many attributes");
+    if (attributes_ > kMaxAttributes) throw std::runtime_error("sdsl: too many attributes");
     std::string text;
     std::vector<std::size_t> begins;
     records.Rewind();

@@ -92,8 +92,9 @@ class KeyMap {
 
   /// Sets the key's value and marks the key dirty. Returns the change's stamp, which grows with
   /// each change of the key, even across restarts. After an error nothing has changed. Errors:
-  /// kPushedBack, kDraining, kClosed, kFenced, kLost, kTooFewMembers; kRefused for a key of a
-  /// ReplicatedMap that begins with "stout:".
+  /// kPushedBack, kTooLarge, kDraining, kClosed, kFenced, kLost; of a ReplicatedMap also
+  /// kTooFewMembers, kTransient while its members change, and kRefused for a key that begins with
+  /// "stout:".
   virtual Result<Stamp> Put(KeyView key, std::string value) = 0;
   /// Deletes the key and marks it dirty. Errors: as Put.
   virtual Result<Stamp> Delete(KeyView key) = 0;
@@ -152,8 +153,9 @@ class KeyMap {
   /// Reads a page of an interval of keys from a store that scans in byte order. The page has every
   /// key with a change that was answered before the call. Each state was the newest one at some
   /// time during the call; it may not be durable yet, so answer through SafeReply, called in the
-  /// same turn, also over the keys that do not exist. The map must outlive the call. Errors:
-  /// kRefused if no store scans in byte order; otherwise as Get.
+  /// same turn, also over the keys that do not exist. In mode aa+ec a page has the keys of one
+  /// member, which may lack some. The map must outlive the call. Errors: kRefused if no store scans
+  /// in byte order; otherwise as Get.
   using ScanHandler = UniqueFunction<void(ErrorCode, KeyPage)>;
   void Scan(KeyScan scan, ScanHandler handler);
 

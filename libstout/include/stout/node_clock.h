@@ -1,14 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 
+#include "stout/clock.h"
 #include "stout/core/hybrid_clock.h"
 #include "stout/core/types.h"
-#include "stout/unix_time.h"
 
 namespace stout::inline v1 {
 
@@ -21,11 +20,7 @@ class NodeClock {
   }
   [[nodiscard]] std::optional<Version> Next() {
     const std::lock_guard lock(mutex_);
-    return clock_.Next(UnixTime(), SteadyTime());
-  }
-  /// Returns the present time of the clock of Reservation::end.
-  [[nodiscard]] static TimePoint SteadyTime() {
-    return TimePoint(std::chrono::steady_clock::now().time_since_epoch());
+    return clock_.Next(UnixTime(), SteadyNow());
   }
   void Observe(Version version) {
     const std::lock_guard lock(mutex_);

@@ -3,7 +3,7 @@
 namespace stout::inline v1 {
 namespace {
 
-constexpr double kMostBackOff = 8;  // cycles
+constexpr double kMaxBackOff = 8;  // cycles
 
 }  // namespace
 
@@ -11,7 +11,7 @@ bool BatchingCycle::BackOff(const BatchSample& failed) {
   if (failed.errc == Errc::kTooLarge || failed.sent < backed_off_) return false;
   backed_off_ = failed.done;
   if (before_failures_ == 0) before_failures_ = value_;
-  Set(std::min(2 * value_, kMostBackOff * before_failures_));
+  Set(std::min(2 * value_, kMaxBackOff * before_failures_));
   return true;
 }
 

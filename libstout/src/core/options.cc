@@ -23,11 +23,13 @@ std::optional<std::string> Validate(const EngineOptions& options) {
   require(lane.attempt_timeout > Duration::zero(), "attempt_timeout", "positive");
   require(lane.retry_first > Duration::zero(), "retry_first", "positive");
   require(lane.retry_cap >= lane.retry_first, "retry_cap", "at least retry_first");
-  for (const Policy& policy : {lane.write_policy, lane.read_policy}) {
+  const auto require_policy = [&](const Policy& policy, std::string_view name) {
     const Decision start = policy.Start();
-    require(start.window >= 1 && start.max_items >= 1 && start.interval >= Duration::zero(),
-            policy.Name(), "a policy that allows at least one batch of one item");
-  }
+    require(start.window >= 1 && start.max_items >= 1 && start.interval >= Duration::zero(), name,
+            "a policy that allows at least one batch of one item");
+  };
+  require_policy(lane.write_policy, "write_policy");
+  require_policy(lane.read_policy, "read_policy");
   require(options.max_replies >= 1, "max_replies", "at least 1");
   require(options.max_replies < (std::size_t{1} << 31), "max_replies", "less than 2^31");
   require(options.reply_deadline > Duration::zero(), "reply_deadline", "positive");

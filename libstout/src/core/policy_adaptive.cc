@@ -52,12 +52,12 @@ std::span<const AdaptiveOption> AdaptiveTable() {
 constexpr Ramp kMine = {0.25, 0.5};             // share of the store's time
 constexpr Ramp kCostly = {0.005, 0.01};         // service over idle latency
 constexpr Ramp kFilled = {0.0, 0.5};            // 1 - 1 / items: share of items that share a batch
-constexpr double kMostGathered = 2;             // times the items; two open the guard
+constexpr double kMaxGathered = 2;              // times the items; two open the guard
 constexpr Ramp kSaving = {1.0 / 60, 1.0 / 30};  // idle latency of one over service
-constexpr double kLeastFixedShare = 0.5;        // measured: less makes servers unequal
-constexpr double kLeastService = 0.3;           // of the idle latency, if costs are in doubt
+constexpr double kMinFixedShare = 0.5;          // measured: less makes servers unequal
+constexpr double kMinService = 0.3;             // of the idle latency, if costs are in doubt
 constexpr double kShortQueue = 0.5;             // of the best queue: hardly a queue
-constexpr std::size_t kMostInFlight = 64;
+constexpr std::size_t kMaxInFlight = 64;
 constexpr double kOthersSync = 0.3;    // of the idle latency: a wait for other servers' syncs
 constexpr double kSyncSpacing = 0.75;  // of the latency, which is one and a half syncs
 constexpr double kJitter = 0.02;       // of a pause, so that no two servers stay in step
@@ -153,7 +153,7 @@ void Adaptive::LearnBatch(const BatchSample& sample) {
     const double spacing = Seconds(sample.spacing);
     const double load = std::min(1.0, recent_.service / spacing);
     recent_.own_load += 0.1 * (load - recent_.own_load);
-    const double paced = items * std::clamp(cycle_.value() / spacing, 1.0, kMostGathered);
+    const double paced = items * std::clamp(cycle_.value() / spacing, 1.0, kMaxGathered);
     recent_.paced_items += 0.1 * (paced - recent_.paced_items);
   }
   store_.LearnLatency(latency, items, small, weight);
@@ -188,14 +188,14 @@ void Adaptive::EndPoliteness(double cycle) {
 /// random.)
 double Adaptive::FixedShare() const {
   if (store_.pairs() <= 3 || recent_.service <= 0) return 1;
-  return std::max(kLeastFixedShare,
+  return std::max(kMinFixedShare,
                   std::cbrt(std::min(1.0, store_.cost().fixed() / recent_.service)));
 }
 
 /// Returns the queue for which `cycle` is best: the law, solved for the queue.
 double Adaptive::BestQueue(double cycle) const {
   const double service =
-      store_.pairs() < 5 ? recent_.idle : std::max(recent_.service, kLeastService * recent_.idle);
+      store_.pairs() < 5 ? recent_.idle : std::max(recent_.service, kMinService * recent_.idle);
   const double scaled = cycle / FixedShare();
   const double root =
       std::sqrt(options_.linear * options_.linear + 4 * options_.square * scaled / service);
@@ -246,7 +246,7 @@ bool Adaptive::Overlaps() const {
 /// store.)
 double Adaptive::LeastCycle() const {
   return std::max(std::min(recent_.service, recent_.idle),
-                  recent_.idle / static_cast<double>(kMostInFlight));
+                  recent_.idle / static_cast<double>(kMaxInFlight));
 }
 
 // --- Deciding -----------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ Decision Adaptive::Decide(TimePoint now) const {
     case Regime::kPipelined:
       decision.interval = FromSeconds(cycle_.value());
       decision.window = std::min(
-          kMostInFlight, static_cast<std::size_t>(std::ceil(recent_.idle / cycle_.value())) + 1);
+          kMaxInFlight, static_cast<std::size_t>(std::ceil(recent_.idle / cycle_.value())) + 1);
       break;
     default: {
       const double jitter = 1 + kJitter * (2 * dice.second - 1);

@@ -224,7 +224,7 @@ ReplicaSet::Fate ReplicaSet::Judge(const Answer& answer) const {
     const bool complete = (required_ & ~answer.have) == 0;
     if (complete && count(required_) < min_in) return Fate::kTooFew;
   }
-  // A member that was closed meanwhile will not answer, and nobody fills it.
+  // A member that was closed meanwhile will not answer, and it is not filled.
   if (shared_ && (answer.asked & ~answer.have & ~answer.failed) == 0) return Fate::kFails;
   const bool failed = (answer.failed & counted) != 0;
   return failed && count(counted & ~answer.failed) < wanted ? Fate::kFails : Fate::kWaits;

@@ -202,11 +202,11 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
 
 double FleetRoundTrip(const StoreSpec& store, std::uint32_t clients, double rate_per_s) {
   constexpr double kMicrosecond = 1e-6;
-  constexpr double kLeastSlack = 0.02;  // near saturation a round trip has no bound
-  constexpr double kFilled = 0.3;       // items of a batch, below which clients do not queue
+  constexpr double kMinSlack = 0.02;  // near saturation a round trip has no bound
+  constexpr double kFilled = 0.3;     // items of a batch, below which clients do not queue
   const double share = 1 - store.background_load;
   const double load = rate_per_s / internal::ServiceCapacity(store) * share;
-  const double slack = std::max(kLeastSlack, share - load);
+  const double slack = std::max(kMinSlack, share - load);
   double work = clients * (store.per_batch_us + store.client_per_batch_us) * kMicrosecond;
   if (store.kind == StoreSpec::Kind::kGroupCommit) work += store.sync_us * kMicrosecond;
   // A batch costs every partition its part, but only one of the workers.
@@ -215,7 +215,7 @@ double FleetRoundTrip(const StoreSpec& store, std::uint32_t clients, double rate
   double cycle = work / slack;
   if (shared) cycle += store.sync_us * kMicrosecond;
   if (store.tokens_per_s > 0) {
-    const double left = std::max(kLeastSlack, 1 - rate_per_s / store.tokens_per_s);
+    const double left = std::max(kMinSlack, 1 - rate_per_s / store.tokens_per_s);
     cycle = std::max(cycle, clients * store.tokens_per_batch / (store.tokens_per_s * left));
   }
   const double items = rate_per_s / clients * cycle;

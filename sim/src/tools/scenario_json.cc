@@ -53,30 +53,30 @@ void CheckStore(const StoreSpec& store) {
 
 /// Refuses sizes that fit no memory, rather than trying them.
 void CheckSize(const Scenario& scenario) {
-  constexpr std::uint64_t kMostZipfKeys = 20'000'000;
-  Require(scenario.keys.zipf == 0 || scenario.keys.count <= kMostZipfKeys,
+  constexpr std::uint64_t kMaxZipfKeys = 20'000'000;
+  Require(scenario.keys.zipf == 0 || scenario.keys.count <= kMaxZipfKeys,
           fmt::format("\"keys.count\" is {}; with \"keys.zipf\" it must be at most {}, for each "
                       "key's share is kept in memory",
-                      scenario.keys.count, kMostZipfKeys));
+                      scenario.keys.count, kMaxZipfKeys));
   const ClientSpec& clients = scenario.clients;
   std::uint64_t most = clients.count;
   for (const Step& step : scenario.steps)
     most = std::max<std::uint64_t>(most, step.clients.value_or(0));
-  constexpr std::uint64_t kMostLanes = 20'000;
+  constexpr std::uint64_t kMaxLanes = 20'000;
   const std::uint64_t lanes = clients.lanes == ClientSpec::Lanes::kPerPartition &&
                                       scenario.store.kind == StoreSpec::Kind::kPartitioned
                                   ? scenario.store.partitions
                                   : 1;
-  Require(most * lanes <= kMostLanes,
+  Require(most * lanes <= kMaxLanes,
           fmt::format("there are up to {} clients with {} lanes each; there must be at most {} "
                       "lanes in all: fewer clients, fewer partitions, or \"clients.lanes\" one",
-                      most, lanes, kMostLanes));
-  constexpr std::uint64_t kMostCallers = 20'000'000;
+                      most, lanes, kMaxLanes));
+  constexpr std::uint64_t kMaxCallers = 20'000'000;
   Require(clients.arrivals != ClientSpec::Arrivals::kClosed ||
-              most * clients.outstanding <= kMostCallers,
+              most * clients.outstanding <= kMaxCallers,
           fmt::format("there are up to {} clients with {} callers each; there must be at most {} "
                       "callers in all",
-                      most, clients.outstanding, kMostCallers));
+                      most, clients.outstanding, kMaxCallers));
 }
 
 void CheckSteps(const Scenario& scenario) {
@@ -116,10 +116,10 @@ void CheckTogether(const Scenario& scenario) {
       scenario.clients.start_spread_s < scenario.duration_s,
       fmt::format("\"clients.start_spread_s\" is {:g}; it must be less than \"duration_s\", {:g}",
                   scenario.clients.start_spread_s, scenario.duration_s));
-  constexpr double kMostSlices = 1e6;
-  Require(scenario.timeline_s == 0 || scenario.timeline_s * kMostSlices >= scenario.duration_s,
+  constexpr double kMaxSlices = 1e6;
+  Require(scenario.timeline_s == 0 || scenario.timeline_s * kMaxSlices >= scenario.duration_s,
           fmt::format("\"timeline_s\" is {:g}; it must be 0, or make at most {:g} slices",
-                      scenario.timeline_s, kMostSlices));
+                      scenario.timeline_s, kMaxSlices));
   CheckStore(scenario.store);
   CheckSize(scenario);
   CheckArrivals(scenario.clients);

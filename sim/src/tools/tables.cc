@@ -63,8 +63,8 @@ std::string ResultTable(const Result& result, const Scenario& scenario) {
                   result.jain_latency, result.jain_batches));
   row("digest", fmt::format("{:016x}", result.digest));
   if (scenario.steps.empty()) return text;
-  constexpr std::size_t kMostRows = 80;
-  if (result.timeline.size() <= kMostRows) return text + TimelineTable(result);
+  constexpr std::size_t kMaxRows = 80;
+  if (result.timeline.size() <= kMaxRows) return text + TimelineTable(result);
   row("timeline", fmt::format("{} slices: --json has them, `plot timeline` draws them",
                               result.timeline.size()));
   return text;

@@ -136,8 +136,8 @@ void Run::Wake(Client& client, TimePoint now) {
   client.scheduled = kNever;
   // As long as no other part has an event, it goes on without the agenda. A client that only reads
   // would go on to the end, and an interrupt would wait for that.
-  constexpr int kMostWakes = 64;
-  for (int wakes = 0; wakes < kMostWakes; ++wakes) {
+  constexpr int kMaxWakes = 64;
+  for (int wakes = 0; wakes < kMaxWakes; ++wakes) {
     client.Wake(now);
     now = client.due();
     if (now >= agenda_.next() || now >= end_) break;

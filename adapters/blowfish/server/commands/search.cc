@@ -21,7 +21,7 @@
 namespace stout::blowfish {
 namespace {
 
-using resp::kMostFound;
+using resp::kMaxFound;
 using resp::RedisCommand;
 
 // --- SEARCH and GREP -----------------------------------------------------------------------------
@@ -33,7 +33,7 @@ void SetSearch(Request& request, const LogQuery& query, const resp::SearchOption
   }
   // If the client sets no limit, one key more than it may get shows that there are too many.
   request.parsed = KeySearch{
-      .query = query, .limit = options.limit.value_or(kMostFound + 1), .count = options.count};
+      .query = query, .limit = options.limit.value_or(kMaxFound + 1), .count = options.count};
 }
 
 void ParseSearch(Request& request, const ParseContext& context) {
@@ -88,7 +88,7 @@ bool FindKeys(Slice& slice) {
 
 void GatherFound(Gather& gather) {
   const auto& search = gather.request.As<KeySearch>();
-  const bool limited = search.limit <= kMostFound;
+  const bool limited = search.limit <= kMaxFound;
   if (search.count) {
     const std::int64_t sum = gather.Sum();
     return gather.reply.Integer(limited ? std::min(sum, static_cast<std::int64_t>(search.limit))
@@ -96,9 +96,9 @@ void GatherFound(Gather& gather) {
   }
   std::size_t found = 0;
   for (const Batch::Place place : gather.places) found += gather.At(place).keys.size();
-  if (!limited && found > kMostFound)
+  if (!limited && found > kMaxFound)
     return gather.reply.Error(
-        fmt::format("ERR more than {} keys match: ask with LIMIT, or for their COUNT", kMostFound));
+        fmt::format("ERR more than {} keys match: ask with LIMIT, or for their COUNT", kMaxFound));
   std::uint64_t left = std::min<std::uint64_t>(found, search.limit);
   gather.reply.ArrayHeader(left);
   for (const Batch::Place place : gather.places) {
@@ -113,7 +113,7 @@ void GatherFound(Gather& gather) {
 // --- SCAN and DBSIZE -----------------------------------------------------------------------------
 
 /// Keys that one SCAN returns at most, whatever COUNT is.
-constexpr std::uint64_t kMostScanned = 10'000;
+constexpr std::uint64_t kMaxScanned = 10'000;
 
 void ParseScan(Request& request, const ParseContext& context) {
   const auto options = resp::ParseScanOptions(request.arguments);
@@ -128,7 +128,7 @@ void ParseScan(Request& request, const ParseContext& context) {
   }
   request.parsed =
       ScanPage{.place = place,
-               .limit = std::min(static_cast<std::uint64_t>(options->count), kMostScanned),
+               .limit = std::min(static_cast<std::uint64_t>(options->count), kMaxScanned),
                .match = options->match,
                .strings = !options->type || resp::EqualIgnoringCase(*options->type, "string")};
 }

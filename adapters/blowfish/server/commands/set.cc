@@ -24,7 +24,7 @@ using resp::SetOptions;
 using Condition = resp::SetOptions::Condition;
 
 /// Bytes of the keys that DEL or FLUSHALL deletes in one batch, about: some milliseconds of work.
-constexpr std::size_t kMostDeletedBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxDeletedBytes = std::size_t{1} << 20;
 
 // --- SET, SETNX, GETSET --------------------------------------------------------------------------
 
@@ -121,7 +121,7 @@ Step Delete(Work& work) {
   std::span<Subrequest> deletes = work.batch.OfNextRequest();
   std::vector<PlainChange> changes;
   std::vector<std::string_view> keys;
-  for (std::size_t bytes = 0; keys.size() < deletes.size() && bytes < kMostDeletedBytes;) {
+  for (std::size_t bytes = 0; keys.size() < deletes.size() && bytes < kMaxDeletedBytes;) {
     keys.push_back(work.argument(deletes[keys.size()].argument));
     changes.push_back({keys.back(), std::nullopt});
     bytes += MaxOperationBytes(keys.back().size(), 0);
@@ -185,7 +185,7 @@ bool FindToFlush(Slice& slice) {
     bytes += sizeof(std::string) + key.size();
     return true;
   };
-  while (keys.size() < kFlushAtOnce && bytes < kMostDeletedBytes) {
+  while (keys.size() < kFlushAtOnce && bytes < kMaxDeletedBytes) {
     if (!slice.search().Step(see)) {
       slice.work.CloseSearch();
       break;

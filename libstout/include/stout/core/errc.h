@@ -26,11 +26,10 @@ enum class Errc {
   kTooFewMembers,  ///< a write needs more members `in` than the range has: nothing was done
 };
 
-/// Returns one line for people, without a full stop: "pushed back: too much is waiting for the
-/// store".
+/// Returns one line for people, without a full stop: "draining: no new change is taken".
 [[nodiscard]] std::string_view Describe(Errc errc);
 
-/// Returns true if the state will never be written, at least by the store that says so.
+/// Returns true if the state will never be written, at least by the store that answered so.
 [[nodiscard]] constexpr bool IsRefusal(Errc errc) {
   return errc == Errc::kRefused || errc == Errc::kTooLarge || errc == Errc::kNotSerialized;
 }

@@ -40,9 +40,10 @@ struct LaneOptions {
   std::size_t max_dirty_keys = 1'000'000;
   /// Maximum bytes that are not yet durable: sizes passed to MarkDirty, plus key sizes. >= 1.
   std::size_t max_dirty_bytes = std::size_t{256} << 20;
-  /// A change older than this does not wait for the policy's interval and window. It still waits
-  /// for the back-off after a failure, while max_batches_in_flight batches are in flight, and with
-  /// prefix_ordering for the batch in flight. > 0.
+  /// A change that could have been sent for this time does not wait any longer for the policy's
+  /// interval and window. The time begins anew after a write of its key, and after a failure with
+  /// its back-off. The change still waits while max_batches_in_flight batches are in flight, and
+  /// with prefix_ordering for the batch in flight. > 0.
   Duration max_delay = std::chrono::seconds(10);
   /// Maximum items in a batch. >= 1.
   std::size_t max_batch_items = 4096;
@@ -51,7 +52,8 @@ struct LaneOptions {
   /// Maximum write batches in flight, and maximum read batches in flight. The batch of reads that
   /// yield does not count. >= 1.
   std::size_t max_batches_in_flight = 64;
-  /// Maximum number of waiting fetches. Further ones fail with kPushedBack. >= 1.
+  /// Maximum number of waiting fetches. Further ones fail with kPushedBack. Fetches that yield may
+  /// be half of them. >= 1.
   std::size_t max_pending_reads = 1'000'000;
   /// Maximum keys in the read batches in flight. It limits the values that reads bring into
   /// memory at once; further fetches wait. Reads that yield add a sixteenth of it, but at least 16
@@ -75,7 +77,8 @@ struct EngineOptions {
   /// Maximum number of waiting replies and flushes. Further ones fail with kPushedBack. In [1,
   /// 2^31).
   std::size_t max_replies = 1'000'000;
-  /// A reply whose keys are not durable within this time runs with kDeadline. > 0.
+  /// A reply whose keys are not durable within this time runs with kDeadline, and so does a fetch
+  /// that is not answered. > 0.
   Duration reply_deadline = std::chrono::seconds(30);
   /// Seed of the jitter of retries. Servers must use different seeds. 0: the shell draws one.
   std::uint64_t seed = 0;

@@ -177,7 +177,7 @@ class ReplicaSet {
     if (queues_[member].own > 0) --queues_[member].own;
   }
   /// The length of the member's queue, in its last answer. Each read that goes elsewhere meanwhile
-  /// counts as one that has left this queue, or nobody would ask the member again.
+  /// counts as one that has left this queue. Otherwise the member would not be asked again.
   void OnQueueLength(MemberIndex member, std::size_t length) { queues_[member].theirs = length; }
 
  private:

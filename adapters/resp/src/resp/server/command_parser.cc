@@ -44,7 +44,7 @@ std::optional<std::string> Validate(const CommandLimits& limits) {
   };
   require("max_line", limits.max_line, 64, std::size_t{1} << 20);
   require("max_arguments", limits.max_arguments, 1, std::size_t{1} << 20);
-  require("max_bulk", limits.max_bulk, 64, CommandLimits::kMostBulk);
+  require("max_bulk", limits.max_bulk, 64, CommandLimits::kMaxBulk);
   require("max_request", limits.max_request, limits.max_bulk, std::size_t{4} << 30);
   return trouble;
 }

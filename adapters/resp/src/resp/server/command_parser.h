@@ -18,8 +18,8 @@ struct CommandLimits {
   std::size_t max_line = std::size_t{64} << 10;
   /// Arguments of a command, its name included. 1..1,048,576 (the default of redis before 7.0)
   std::size_t max_arguments = std::size_t{1} << 20;
-  static constexpr std::size_t kMostBulk = std::size_t{512} << 20;
-  /// Bytes of an argument. 64..kMostBulk (the default of redis)
+  static constexpr std::size_t kMaxBulk = std::size_t{512} << 20;
+  /// Bytes of an argument. 64..kMaxBulk (the default of redis)
   std::size_t max_bulk = std::size_t{64} << 20;
   /// Bytes of a whole command, which wait in memory until it is complete. max_bulk..4 GiB (redis: 1
   /// GiB)
@@ -39,7 +39,7 @@ struct ParsedCommand {
 /// Finds commands in a client's stream: arrays of bulk strings, as programs write them, and lines
 /// as people type them (inline_command.h), in any mixture, cut anywhere.
 ///
-///     input.Commit(Read(socket, input.Prepare(std::clamp(parser.lacks(), kLeast, kMost))));
+///     input.Commit(Read(socket, input.Prepare(std::clamp(parser.lacks(), kMin, kMax))));
 ///     while (const auto command = parser.Next(input)) Run(*command, reply);
 ///     if (!parser.error().empty()) { reply.Error(parser.error()); ... write, and close }
 ///

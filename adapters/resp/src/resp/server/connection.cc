@@ -19,18 +19,18 @@
 #include <utility>
 
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/linger.h"
 #include "stout/adapters/time_limit.h"
+#include "stout/clock.h"
 
 namespace stout::resp {
 namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::size_t kLeastRead = std::size_t{16} << 10;
-constexpr std::size_t kMostRead = std::size_t{1} << 20;
+constexpr std::size_t kMinRead = std::size_t{16} << 10;
+constexpr std::size_t kMaxRead = std::size_t{1} << 20;
 
 /// Time in which a connection beyond max_clients must show that it is of a server. A guess.
 constexpr auto kAdmission = std::chrono::seconds(5);
@@ -61,7 +61,7 @@ ServerConnection::ServerConnection(ClientSocket socket, asio::ssl::context* tls,
   session_.id = ++service_.connection_stats.connections;
   session_.address = AddressOf(stream_.socket());
   session_.authenticated = service_.password.empty();
-  session_.since = Now();
+  session_.since = SteadyNow();
   batch_ = service_.MakeBatch(session_);
   service_.sessions.emplace(session_.id, &session_);
   if (is_client_) ++service_.clients;  // last: nothing after it throws
@@ -112,7 +112,7 @@ asio::awaitable<void> ServerConnection::Serve() {
   if (stream_.has_tls()) co_await Handshake();
   while (!draining_ && !session_.closing) {
     reading_ = true;
-    const std::size_t room = std::clamp(parser_.lacks(), kLeastRead, kMostRead);
+    const std::size_t room = std::clamp(parser_.lacks(), kMinRead, kMaxRead);
     std::span<char> buffer;
     try {
       buffer = input_.Prepare(room);
@@ -188,10 +188,10 @@ asio::awaitable<void> ServerConnection::WriteReplies() {
   // Mostly they all go at once, without a timer.
   std::size_t written = stream_.WriteNow(asio::buffer(replies_));
   // A client that takes a byte from time to time is also disconnected.
-  const TimePoint end = Now() + service_.limits.write_timeout +
+  const TimePoint end = SteadyNow() + service_.limits.write_timeout +
                         std::chrono::seconds(replies_.size() / service_.limits.min_read_rate);
   while (written < replies_.size()) {
-    const Duration patience = std::min(service_.limits.write_timeout, end - Now());
+    const Duration patience = std::min(service_.limits.write_timeout, end - SteadyNow());
     const TimeLimit limit(stream_.socket().get_executor(), patience, [this] {
       ++service_.connection_stats.slow_readers;
       spdlog::warn("disconnecting client {}: it takes no replies, or takes them too slowly",

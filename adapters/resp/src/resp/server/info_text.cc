@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "resp/server/clock.h"
 #include "resp/server/process_usage.h"
+#include "stout/clock.h"
 #include "stout/version.h"
 
 namespace stout::resp {
@@ -53,8 +53,9 @@ void DescribeServer(const Service& service, std::string_view version_name, InfoT
     text.Line(version_name, STOUT_VERSION);
     text.Line("process_id", ::getpid());
     text.Line("tcp_port", service.port);
-    text.Line("uptime_in_seconds",
-              std::chrono::duration_cast<std::chrono::seconds>(Now() - service.started).count());
+    text.Line(
+        "uptime_in_seconds",
+        std::chrono::duration_cast<std::chrono::seconds>(SteadyNow() - service.started).count());
   }
   if (text.Section("Clients")) {
     text.Line("connected_clients", service.clients);

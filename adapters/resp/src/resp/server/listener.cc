@@ -37,7 +37,7 @@ constexpr int kKeepAliveSeconds = 300;
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
 /// Clients beyond --max-clients that get to know why: the others may.
-constexpr std::size_t kMostRefused = 100;
+constexpr std::size_t kMaxRefused = 100;
 
 }  // namespace
 
@@ -169,7 +169,7 @@ void Listener::Refuse(ClientSocket socket) {
   error_code ignored;
   socket.non_blocking(true, ignored);
   socket.write_some(asio::buffer(kFull), ignored);
-  if (refused_ >= kMostRefused) return;
+  if (refused_ >= kMaxRefused) return;
   asio::co_spawn(
       context_,
       [](Listener& listener, ClientSocket refused) -> asio::awaitable<void> {

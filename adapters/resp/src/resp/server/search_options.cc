@@ -7,7 +7,7 @@ namespace stout::resp {
 namespace {
 
 constexpr std::string_view kLimitTooLarge = "ERR LIMIT must be at most 1000000";
-static_assert(kMostFound == 1'000'000);
+static_assert(kMaxFound == 1'000'000);
 constexpr std::string_view kNoHashTag = "ERR a hash tag is not empty and has no '}'";
 
 // Takes an option that SEARCH and GREP have in common. Returns an error if there is none.
@@ -27,7 +27,7 @@ std::optional<std::string_view> TakeCommon(Options& options, SearchOptions& pars
   if (!number) return kNotAnInteger;
   if (*number < 0) return kNotPositive;
   parsed.limit = static_cast<std::uint64_t>(*number);
-  if (*parsed.limit > kMostFound) return kLimitTooLarge;
+  if (*parsed.limit > kMaxFound) return kLimitTooLarge;
   return std::nullopt;
 }
 

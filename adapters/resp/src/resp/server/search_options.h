@@ -21,9 +21,9 @@ struct SearchOptions {
 };
 
 /// Maximum number of keys that a search returns. Without LIMIT, more are an error.
-inline constexpr std::uint64_t kMostFound = 1'000'000;
+inline constexpr std::uint64_t kMaxFound = 1'000'000;
 
-/// These take the whole command, as ParseSetOptions does. A LIMIT above kMostFound is an error, and
+/// These take the whole command, as ParseSetOptions does. A LIMIT above kMaxFound is an error, and
 /// so is a hash tag that no key can have.
 [[nodiscard]] Parsed<SearchOptions> ParseSearchOptions(Arguments arguments);
 [[nodiscard]] Parsed<SearchOptions> ParseGrepOptions(Arguments arguments);

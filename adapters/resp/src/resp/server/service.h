@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "resp/server/batch.h"
-#include "resp/server/clock.h"
 #include "resp/server/command_parser.h"
 #include "resp/server/command_stats.h"
 #include "resp/server/command_table.h"
 #include "resp/server/session.h"
 #include "resp/server/tls.h"
+#include "stout/clock.h"
 
 namespace stout::resp {
 
@@ -91,7 +91,7 @@ struct Service {
   CommandStats command_stats;
   std::map<std::uint64_t, const Session*> sessions;
   std::uint16_t port = 0;
-  TimePoint started = Now();
+  TimePoint started = SteadyNow();
   std::function<void()> shut_down = [] {};  ///< called by SHUTDOWN
   bool draining = false;                    ///< the listener takes no further command
 };

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "resp/server/ascii.h"
-#include "resp/server/clock.h"
 #include "resp/server/command_errors.h"
 #include "resp/server/command_replies.h"
 #include "resp/server/glob.h"
 #include "resp/server/integer.h"
 #include "resp/server/service.h"
+#include "stout/clock.h"
 #include "stout/version.h"
 
 namespace stout::resp {
@@ -144,7 +144,7 @@ void ClientSetinfo(const Call& call) {
 
 // Returns one line, as in redis's CLIENT LIST.
 std::string Describe(const Session& session) {
-  const auto age = std::chrono::duration_cast<std::chrono::seconds>(Now() - session.since);
+  const auto age = std::chrono::duration_cast<std::chrono::seconds>(SteadyNow() - session.since);
   return fmt::format("id={} addr={} name={} age={} db=0 tot-cmds={} resp={} lib-name={} lib-ver={}",
                      session.id, session.address, session.name, age.count(), session.commands,
                      session.version == Resp::k2 ? 2 : 3, session.library, session.library_version);

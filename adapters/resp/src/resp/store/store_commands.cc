@@ -17,7 +17,7 @@ namespace {
 // Reads an epoch or a version.
 std::optional<std::uint64_t> ParseStamp(std::string_view text) {
   const auto number = ParseUnsigned(text);
-  return number && *number <= kMostStamp ? number : std::nullopt;
+  return number && *number <= kMaxStamp ? number : std::nullopt;
 }
 
 // The reply begins with the length of a queue, and has this number of further elements.
@@ -144,7 +144,7 @@ void ReplyWritten(std::uint64_t queue, const WriteResult& result, ReplyWriter& r
 }
 
 void ReplyEpoch(std::uint64_t queue, Epoch epoch, ReplyWriter& reply) {
-  if (epoch > kMostStamp) return reply.Error("REFUSED all epochs to 2^63 - 1 are used");
+  if (epoch > kMaxStamp) return reply.Error("REFUSED all epochs to 2^63 - 1 are used");
   Begin(queue, 1, reply);
   reply.Integer(static_cast<std::int64_t>(epoch));
 }

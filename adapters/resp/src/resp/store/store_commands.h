@@ -31,7 +31,7 @@ namespace stout::resp {
 ///
 /// - queue: requests that wait at the shard. A read counts its own keys.
 /// - outcome: OutcomeName(). An index is that of a change, from 0; indices ascend.
-/// - epoch, version: 0 to kMostStamp.
+/// - epoch, version: 0 to kMaxStamp.
 /// - state: [epoch, version, value], in which a tombstone has no value; nil if the key is unknown;
 ///   or an error if this state alone cannot be read.
 /// - more: 0 at the end of the shard, 1 before it.
@@ -40,7 +40,7 @@ namespace stout::resp {
 /// done and the command may be repeated.
 
 /// The largest epoch or version that a client may name: the largest integer of a reply.
-inline constexpr std::uint64_t kMostStamp = INT64_MAX;
+inline constexpr std::uint64_t kMaxStamp = INT64_MAX;
 
 /// The facts about a server and its data.
 struct StoreFacts {
@@ -93,7 +93,7 @@ inline constexpr std::string_view kStoutFenceSyntax =
 [[nodiscard]] std::string_view OutcomeName(Errc errc);
 
 void ReplyWritten(std::uint64_t queue, const WriteResult& result, ReplyWriter& reply);
-/// An error if the epoch is above kMostStamp, because no client could name it.
+/// An error if the epoch is above kMaxStamp, because no client could name it.
 void ReplyEpoch(std::uint64_t queue, Epoch epoch, ReplyWriter& reply);
 void ReplyFenced(std::uint64_t queue, Errc outcome, ReplyWriter& reply);
 /// A state. nullopt: a tombstone.
