@@ -56,6 +56,17 @@ TEST_CASE_METHOD(RedisForeignTest, "redis: the store's own keys are no applicati
   CHECK(NewEpochNow(*store) == epoch + 1);
 }
 
+TEST_CASE_METHOD(RedisForeignTest, "redis: the key that reads delete takes no state") {
+  const bool plain = GENERATE(false, true);
+  CAPTURE(plain);
+  const auto store = Open(plain ? "mode=plain" : "");
+  const WriteItem nothing = Put("stout:nothing", "v", 1);
+  CHECK(WriteNow(*store, Batch(1, {Put("k", "v", 1), nothing})) ==
+        WriteResult{Errc::kOk, {{1, Errc::kRefused}}});
+  CHECK(WriteNow(*store, Batch(1, {nothing})) == WriteResult{Errc::kOk, {{0, Errc::kRefused}}});
+  CHECK(ReadNow(*store, {"k"}).states.at(0).value == "v");
+}
+
 // A state in the place of a fence would be read as one of an epoch without a successor.
 TEST_CASE_METHOD(RedisForeignTest,
                  "redis: a key of an application that is no fence does not fence") {

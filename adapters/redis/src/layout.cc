@@ -196,13 +196,14 @@ std::optional<WriteResult> Layout::DecodeWrite(std::span<const Reply> replies,
     if (replies[0].error()) return WriteResult{Classify(replies[0]), {}};
     return DecodeScript(replies[0], items, fenced);
   }
+  if (items.empty()) return replies.empty() ? std::optional(WriteResult()) : std::nullopt;
   if (const Reply* error = FirstError(replies)) return WriteResult{Classify(*error), {}};
   return IsAnswerToPlain(replies) ? std::optional(WriteResult()) : std::nullopt;
 }
 
 // A key that is not there is deleted, which is not replicated, nor kept in the AOF.
 void Layout::AppendMasterOnly(Commands* commands) const {
-  commands->Add({"DEL", prefix_ + "stout:nothing"});
+  commands->Add({"DEL", prefix_ + std::string(kNothing)});
 }
 
 void Layout::AppendRead(std::span<const std::string* const> keys, Commands* commands) const {

@@ -36,6 +36,9 @@ class Layout {
 
   // An application's key in Redis has this before it.
   [[nodiscard]] const std::string& prefix() const { return prefix_; }
+  // A key that is never there. Reads delete it, see AppendMasterOnly(), so no state is kept in it.
+  static constexpr std::string_view kNothing = "stout:nothing";
+
   [[nodiscard]] std::string EpochKey() const { return prefix_ + "stout:epoch"; }
   [[nodiscard]] std::string FenceKey(std::string_view scope) const;
 

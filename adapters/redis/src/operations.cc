@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -40,11 +39,11 @@ bool Replication::Reached(const Reply& last) const {
 }
 
 EncodedWrite::EncodedWrite(const WriteBatch& batch, const Layout& layout)
-    : alone(batch.alone),
-      items(batch.items.size()),
-      fenced(!batch.scope.empty()),
-      epoch(batch.epoch) {
-  std::iota(items.begin(), items.end(), 0U);
+    : alone(batch.alone), fenced(!batch.scope.empty()), epoch(batch.epoch) {
+  items.reserve(batch.items.size());
+  for (std::uint32_t i = 0; i < batch.items.size(); ++i) {
+    (batch.items[i].key == Layout::kNothing ? refused : items).push_back(i);
+  }
   const std::string fence = batch.scope.empty() ? std::string() : layout.FenceKey(batch.scope);
   layout.AppendWrite(batch, items, fence, &commands);
   bytes = commands.bytes().size();
@@ -57,6 +56,15 @@ EncodedRead::EncodedRead(const ReadBatch& batch, const Layout& layout)
   for (const std::string& key : batch.keys) places.push_back(&key);
   layout.AppendRead(places, &commands);
 }
+
+namespace {
+
+void AddRefused(std::span<const std::uint32_t> refused, WriteResult& result) {
+  for (const std::uint32_t item : refused) result.items.push_back({item, Errc::kRefused});
+  std::ranges::sort(result.items, {}, &ItemError::index);
+}
+
+}  // namespace
 
 asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const Layout& layout,
                                                 const Replication& replication,
@@ -92,6 +100,7 @@ asio::awaitable<std::vector<WriteResult>> Write(Connection& connection, const La
       connection.Distrust();
       co_return unknown;
     }
+    if (result->batch == Errc::kOk) AddRefused(write->refused, *result);
     const bool safe = replicated && write->epoch <= connection.noted_epoch();
     if (result->batch == Errc::kOk && !safe) result->batch = Errc::kUnknown;
     results.push_back(*std::move(result));

@@ -32,9 +32,10 @@ struct EncodedWrite {
 
   Commands commands;
   std::size_t bytes;
-  bool alone;  // as in the batch
-  std::vector<std::uint32_t> items;
-  bool fenced;  // The batch has a fence.
+  bool alone;                          // as in the batch
+  std::vector<std::uint32_t> items;    // that are sent
+  std::vector<std::uint32_t> refused;  // the others
+  bool fenced;                         // The batch has a fence.
   Epoch epoch;
 };
 
