@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The live page of docstore-server, in a headless Chromium.
+"""The live page of docstore-server and stout-node, in a headless Chromium.
 
 Usage: live_page_test.py BIN_DIR [--screenshot FILE]
 
 A server is loaded, and the page of the next server at work shows it as a recorded run. The page must
 show values that move, for every lane, without any error on the console, and fit a narrow screen. It
-must say so when the server has gone. A page with an error in its script must be found out.
+must say so when the server has gone. A page with an error in its script must be found out. The page of
+a node must show the ranges of its deployment.
 
 --screenshot FILE makes docs/figures/live-page.png instead: one policy after another under a load that
 rises and falls, on RocksDB with slow syncs, and then the page of the last one.
@@ -73,6 +74,22 @@ def serving(bin_dir, policy, *options, store='memory:'):
         address = re.fullmatch(r'listening on (.*)\n', process.stdout.readline())
         check(address, f'{" ".join(command)} does not serve')
         yield process, f'http://{address[1]}'
+
+
+@contextlib.contextmanager
+def deployment(bin_dir, directory):
+    """stout-node, alone in a deployment; yields its address and the URL of its pages."""
+    command = [f'{bin_dir}/stout-node', '--join', 'in-process:', '--datalet', 'memory:', '--datalet-id',
+               'left', '--ranges', '2', '--replicas', '1', '--listen', '127.0.0.1:0', '--metrics',
+               '127.0.0.1:0']
+    log = f'{directory}/node.log'
+    with open(log, 'w', encoding='utf-8') as output, \
+            program(command, stdout=subprocess.PIPE, stderr=output, text=True) as process:
+        address = re.fullmatch(r'listening on (.*)\n', process.stdout.readline())
+        with open(log, encoding='utf-8') as lines:
+            port = re.search(r'metrics at port (\d+)', lines.read())
+        check(address and port, f'{" ".join(command)} does not serve')
+        yield address[1], f'http://127.0.0.1:{port[1]}'
 
 
 def load(bin_dir, url, *options):
@@ -212,6 +229,8 @@ CURVES = """[...document.querySelectorAll('figure > svg')].map((chart) =>
     [...chart.querySelectorAll('path[data-column]')].map((path) => path.getAttribute('d')))"""
 REGIMES = """[...document.querySelectorAll('#regime-rows tr')].map((row) => [row.dataset.lane,
     row.cells[1].textContent, [...row.querySelectorAll('path')].map((bar) => bar.getAttribute('class'))])"""
+RANGES = """[...document.querySelectorAll('#member-rows tr')].map((row) =>
+    [...row.cells].map((cell) => cell.textContent))"""
 RUNS = """[...document.querySelectorAll('path[data-run]')].map((path) => path.getAttribute('d'))"""
 # The lowest contrast of a text with what is behind it, and the text: WCAG 2, 1.4.3.
 CONTRAST = """(() => {
@@ -311,6 +330,11 @@ def check_lanes(page):
     look(page)
 
 
+def check_ranges(page, owner):
+    expected = [[number, owner, 'left', 'in', '0'] for number in ('0', '1')]
+    until(lambda: page.ask(RANGES) == expected, f'the page shows the ranges {expected}')
+
+
 def check_recorded(page):
     check('fixed:20ms' in page.ask("document.querySelector('#runs').textContent"),
           'the recorded run is not named')
@@ -379,6 +403,12 @@ def test(bin_dir, directory):
         until(lambda: 'No answer for' in page.ask("document.querySelector('#notice').innerText"),
               'the page reports that the server does not answer')
         print('live_page_test: a server that has gone is noticed')
+        address, url = stack.enter_context(deployment(bin_dir, directory))
+        page = Page(browser, f'{url}/')
+        check_ranges(page, address)
+        check_fits(page)
+        check_console(page)
+        print('live_page_test: the ranges of a deployment are shown with their owners')
 
 
 def screenshot(bin_dir, directory, file):
