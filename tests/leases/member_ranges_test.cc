@@ -3,11 +3,16 @@
 #include "stout/adapters/member_ranges.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cut_off.h"
 #include "datalets.h"
@@ -19,6 +24,7 @@
 #include "stout/clock.h"
 #include "stout/core/placement.h"
 #include "stout/core/range_actions.h"
+#include "stout/forwarding_store.h"
 #include "tests/support/scripted_store.h"
 
 namespace stout::test {
@@ -179,9 +185,49 @@ TEST_CASE("a pause of the process itself makes no store silent", "[members]") {
   }));
 }
 
-// A node whose own datalet "a" is the only one.
+// Holds writes back while it is slow.
+class SlowStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  void Write(const WriteBatch& batch, WriteHandler handler) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (slow_) return void(held_.push_back({batch, std::move(handler)}));
+    }
+    ForwardingStore::Write(batch, std::move(handler));
+  }
+  void BeSlow() {
+    const std::lock_guard lock(mutex_);
+    slow_ = true;
+  }
+  void CatchUp() {
+    for (Held& each : TakeHeld()) {
+      underneath().WriteOwned(std::move(each.batch), std::move(each.handler));
+    }
+  }
+  void LoseHeld() {
+    for (Held& each : TakeHeld()) each.handler({.batch = Errc::kLost, .items = {}});
+  }
+
+ private:
+  struct Held {
+    WriteBatch batch;
+    WriteHandler handler;
+  };
+  std::vector<Held> TakeHeld() {
+    const std::lock_guard lock(mutex_);
+    slow_ = false;
+    return std::exchange(held_, {});
+  }
+
+  std::mutex mutex_;
+  bool slow_ = false;
+  std::vector<Held> held_;
+};
+
+// A node whose own datalet "a" is the only one, unless it also brings "b".
 struct MemberRangesTest {
-  MemberRangesTest() : store(pool.get_executor()) {
+  MemberRangesTest() : store(pool.get_executor()), other(pool.get_executor()), slow(other) {
     table.config = {ClusterConfig{}, 1};
     leases.scripted.reported = table;
   }
@@ -189,14 +235,40 @@ struct MemberRangesTest {
     pool.stop();
     pool.join();
   }
-  void Start() {
+  void Start(bool brings_b = false) {
     source.emplace(pool.get_executor(), leases, ClusterConfig{}, MemberRangesOptions{.open = open});
-    source->Start({OwnDatalet{.id = "a", .datalet = {.node = "n:1"}, .store = &store}},
-                  [] { return SessionId{1}; });
+    std::vector<OwnDatalet> own;
+    own.push_back({.id = "a", .datalet = {.node = "n:1"}, .store = &store});
+    if (brings_b) own.push_back({.id = "b", .datalet = {.node = "n:1"}, .store = &slow});
+    source->Start(std::move(own), [] { return SessionId{1}; });
+  }
+  // All nodes write range 3, whose members are these stores.
+  void Share(const std::vector<std::pair<std::string, Store*>>& members) {
+    table.config->value.mode = ReplicationMode::kAaEc;
+    RangeRecord& record = table.sets[3].value;
+    table.sets[3].revision = 1;
+    record.strong = false;
+    record.shared = 5;
+    record.swept = 4;
+    record.merged = UnixTime();
+    for (const auto& [id, member_store] : members) {
+      table.datalets[id].value = {.node = "n:1"};
+      record.members.push_back({.datalet = id, .in = true});
+      RangeRecord::Member& member = record.members.back();
+      member.incarnation = member_store->traits().incarnation;
+      WriteBatch filled{.epoch = 4, .scope = ScopeOf("stout-node", 3)};
+      filled.items = {{.key = internal::IdentityKeyOf(filled.scope), .value = member.Identity()}};
+      std::atomic<bool> written = false;
+      member_store->Write(filled, [&](const WriteResult&) { written = true; });
+      REQUIRE(Eventually([&] { return written.load(); }));
+    }
+    leases.scripted.reported = table;
   }
 
   boost::asio::thread_pool pool{2};
   MemoryStore store;
+  MemoryStore other;
+  SlowStore slow;  // over `other`
   ScriptedLeases leases;
   RegistryTable table;
   DataletOpener open;
@@ -222,20 +294,7 @@ TEST_CASE_METHOD(MemberRangesTest, "an order that came before a newer one makes 
 
 TEST_CASE_METHOD(MemberRangesTest, "a node without versions serves no range that all nodes write",
                  "[members]") {
-  table.config->value.mode = ReplicationMode::kAaEc;
-  table.datalets["a"].value = {.node = "n:1"};
-  table.sets[3] = {RecordOf({"a"}), 1};
-  table.sets[3].value.shared = 5;
-  table.sets[3].value.swept = 4;
-  table.sets[3].value.merged = UnixTime();
-  RangeRecord::Member& member = table.sets[3].value.members[0];
-  member.incarnation = store.traits().incarnation;
-  WriteBatch filled{.epoch = 4, .scope = ScopeOf("stout-node", 3)};
-  filled.items = {{.key = internal::IdentityKeyOf(filled.scope), .value = member.Identity()}};
-  std::atomic<bool> written = false;
-  store.Write(filled, [&](const WriteResult&) { written = true; });
-  REQUIRE(Eventually([&] { return written.load(); }));
-  leases.scripted.reported = table;
+  Share({{"a", &store}});
   leases.scripted.holds_versions = true;
   Start();
   CHECK(Eventually([&] { return leases.scripted.HoldsVersions(); }));
@@ -250,6 +309,50 @@ TEST_CASE_METHOD(MemberRangesTest, "a node without versions serves no range that
   REQUIRE(leases.scripted.GrantVersions());
   CHECK(Eventually([&] { return source->Shared(3) != nullptr; }));
   CHECK(source->clock().Next().has_value());
+}
+
+TEST_CASE_METHOD(MemberRangesTest, "a node that leaves waits for what a member of all nodes lacks",
+                 "[members]") {
+  table.config->value.member_timeout = 20s;
+  Share({{"a", &store}, {"b", &slow}});
+  Start(true);
+  REQUIRE(Eventually([&] { return source->Shared(3) != nullptr; }));
+  const RangeServer::Served served = source->Shared(3);
+  REQUIRE(Eventually([&] {  // it may serve before all members are open
+    std::promise<bool> all_in;
+    boost::asio::post(served->map->get_executor(), [&] {
+      const std::vector<MemberStats> members = served->map->Members();
+      all_in.set_value(std::ranges::all_of(members, &MemberStats::in));
+    });
+    return all_in.get_future().get();
+  }));
+  slow.BeSlow();
+  std::promise<ErrorCode> written;
+  boost::asio::post(served->map->get_executor(), [&] {
+    const Result<Stamp> stamp = served->map->Put("k", "v");
+    if (!stamp) return written.set_value(stamp.error());
+    const std::array<KeyView, 1> keys = {"k"};
+    served->map->SafeReply(keys, [&](ErrorCode ec) { written.set_value(ec); });
+  });
+  REQUIRE_FALSE(written.get_future().get());  // one member has it
+  enum class Then { kCatchesUp, kStaysSlow, kFails };
+  const Then then = GENERATE(Then::kCatchesUp, Then::kStaysSlow, Then::kFails);
+  CAPTURE(static_cast<int>(then));
+  std::promise<ErrorCode> promise;
+  std::future<ErrorCode> left = promise.get_future();
+  source->Leave([&](ErrorCode ec) { promise.set_value(ec); },
+                then == Then::kStaysSlow ? 100ms : Duration(1h));
+  CHECK(Eventually([&] { return source->Shared(3) == nullptr; }));
+  if (then != Then::kStaysSlow) CHECK(left.wait_for(10ms) == std::future_status::timeout);
+  if (then == Then::kCatchesUp) slow.CatchUp();
+  if (then == Then::kFails) slow.LoseHeld();
+  REQUIRE(left.wait_for(30s) == std::future_status::ready);
+  const bool complete = then == Then::kCatchesUp;
+  CHECK(left.get() == (complete ? ErrorCode() : ErrorCode(Errc::kUnknown)));
+  std::promise<bool> found;
+  const ReadBatch read{.id = 1, .lane = 0, .keys = {"k"}};
+  other.Read(read, [&](const ReadResult& result) { found.set_value(result.states.at(0).found); });
+  CHECK(found.get_future().get() == complete);
 }
 
 TEST_CASE_METHOD(MemberRangesTest, "an id that belongs to another node stands for its store",

@@ -1,15 +1,31 @@
 #include "shared_ranges.h"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "stout/core/errc.h"
 
 namespace stout {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// Returns the members of a range that its map does not write to. On the map's strand.
+std::vector<std::string> MembersApart(const ReplicatedMap& map) {
+  std::vector<std::string> apart;
+  for (const MemberStats& member : map.Members()) {
+    if (!member.in) apart.push_back(member.datalet);
+  }
+  return apart;
+}
+
+}  // namespace
 
 void SharedRanges::Follow(const std::map<RangeId, Recorded<RangeRecord>>& sets) {
   for (auto at = ranges_.begin(); at != ranges_.end();) {
@@ -65,17 +81,29 @@ void SharedRanges::End(const Shared& former) {
   if (was_open) ending_[former.map] = range;
   asio::post(former.map->get_executor(),
              [weak = weak_from_this(), strand = strand_, map = former.map] {
-               map->Drain([weak, strand, map](ErrorCode ec) {
+               map->Drain([weak, strand, map, before = MembersApart(*map).size()](ErrorCode ec) {
+                 std::vector<std::string> apart = MembersApart(*map);
+                 if (!ec && apart.size() > before) ec = Errc::kUnknown;
                  map->Close();
-                 asio::post(strand, [weak, map, ec] {
-                   if (const auto self = weak.lock()) self->OnEnded(map, ec);
+                 asio::post(strand, [weak, map, ec, apart = std::move(apart)] {
+                   if (const auto self = weak.lock()) self->OnEnded(map, ec, apart);
                  });
                });
              });
 }
 
-void SharedRanges::OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec) {
-  if (ending_.erase(map) == 0) return;
+// A member that failed while the map ended was closed without the changes that it lacked.
+void SharedRanges::OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec,
+                           const std::vector<std::string>& apart) {
+  const auto ended = ending_.extract(map);
+  if (!ended) return;
+  if (leaves_ && (ec || !apart.empty())) {
+    spdlog::warn(
+        "range {}: left before all its datalets had confirmed all changes ({}); the range's owner "
+        "copies such changes from datalets that have them",
+        ended.mapped(),
+        apart.empty() ? ec.message() : fmt::format("without {}", fmt::join(apart, ", ")));
+  }
   if (leaves_ && ec) dropped_ = true;
   if (ending_.empty()) FinishLeaving();
 }

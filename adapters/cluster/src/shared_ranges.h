@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,9 @@ class SharedRanges : public std::enable_shared_from_this<SharedRanges> {
 
   void Open(RangeId range, const Recorded<RangeRecord>& record);
   void End(const Shared& former);
-  void OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec);
+  // `apart`: members that the map did not write to at its end.
+  void OnEnded(const std::shared_ptr<ReplicatedMap>& map, ErrorCode ec,
+               const std::vector<std::string>& apart);
   void CutEnding();
   void FinishLeaving();
   void Publish(RangeId range, RangeServer::Served served);

@@ -117,7 +117,8 @@ class MemberRanges final : public RangeSource {
   void Retire();
   /// Writes what is unsent of the ranges that all nodes serve to the members that it reaches, and
   /// serves them no longer. `done` gets kUnknown if changes may be dropped that such a member
-  /// lacks: `limit` is over, or the mode is left meanwhile. It may be empty. Call it once.
+  /// lacks: `limit` is over, or meanwhile the member fails or the mode is left. The log has the
+  /// range. It may be empty. Call it once.
   void Leave(Done done = {}, Duration limit = std::chrono::seconds(10));
 
   void Make(RangeId range, Epoch epoch, UniqueFunction<void()> on_given_up,
