@@ -132,6 +132,7 @@ TEST_CASE("a range server hands its ranges to another, with what is acknowledged
     }));
   }
   CHECK(a->ranges().size() == kRanges);
+  CHECK(Eventually([&] { return a->taken() == kRanges; }));
   CHECK(a->OwnerElsewhere(0) == std::nullopt);
 
   Member b(pool, store, leases, "b:1");
