@@ -1,5 +1,6 @@
 // The contract of every store: the promises of stout/store.h.
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/use_future.hpp>
 #include <latch>
@@ -10,6 +11,7 @@
 
 #include "store_test_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/eventually.h"
 // The stores that this program tests: STOUT_TEST_ALL_STORES, and of them those that compare stamps,
 // fence, and are durable.
 #ifdef STOUT_TEST_REDIS_CLUSTER
@@ -171,6 +173,41 @@ STOUT_STORE_TEST("a batch of 10,000 items", STOUT_TEST_ALL_STORES) {
     wrong += result.states[i] == Found(store, std::to_string(i), {1, i + 1}) ? 0 : 1;
   }
   CHECK(wrong == 0);
+}
+
+// Returns the longest queue that the answers of `reads` reads at once report.
+std::size_t LongestQueue(Store& store, std::size_t reads) {
+  std::mutex mutex;
+  std::size_t longest = 0;
+  std::latch answered(static_cast<std::ptrdiff_t>(reads));
+  const ReadBatch batch{.id = 1, .lane = 0, .keys = {"k"}};
+  for (std::size_t i = 0; i < reads; ++i) {
+    store.Read(batch, [&](const ReadResult& result) {
+      {
+        const std::lock_guard lock(mutex);
+        longest = std::max(longest, result.queue);
+      }
+      answered.count_down();
+    });
+  }
+  answered.wait();
+  return longest;
+}
+
+STOUT_STORE_TEST("a read reports the other requests that wait, or none", STOUT_TEST_ALL_STORES) {
+  constexpr std::size_t kReads = 64;
+  Store& store = fixture.store();
+  const auto waits = [&] {
+    const std::size_t longest = LongestQueue(store, kReads);
+    CHECK(longest < kReads);
+    return longest > 0;
+  };
+  if (fixture.ReportsQueue()) {
+    CHECK(Eventually(waits));  // the reads before may have been too fast
+  } else {
+    CHECK_FALSE(waits());
+  }
+  CHECK(ReadNow(store, {"k"}).queue == 0);
 }
 
 STOUT_STORE_TEST("epochs strictly grow, beyond those seen in writes", STOUT_TEST_ALL_STORES) {

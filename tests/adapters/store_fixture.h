@@ -19,6 +19,8 @@ class FixtureBase {
   void Close() { store_.reset(); }
   // Or fails what it has not done, as stores elsewhere do.
   [[nodiscard]] virtual bool FinishesAtClose() const { return true; }
+  // If many reads come at once, some answers have a ReadResult::queue.
+  [[nodiscard]] virtual bool ReportsQueue() const { return false; }
   virtual void Reopen() { throw std::logic_error("this fixture cannot reopen its store"); }
   virtual void Restart() { throw std::logic_error("this fixture cannot restart its server"); }
   virtual void LoseData() { throw std::logic_error("this fixture cannot lose data"); }

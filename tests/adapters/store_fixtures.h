@@ -49,6 +49,7 @@ class SlowMemory : public FixtureBase {
         executor(),
         MemoryOptions{.latency = {.latency = 50us, .per_item = 1us, .workers = 4, .jitter = 0.5}});
   }
+  [[nodiscard]] bool ReportsQueue() const override { return true; }
 };
 
 // FaultyStore without faults must be invisible.
@@ -87,6 +88,7 @@ class RocksDb : public FixtureBase {
  public:
   RocksDb() { Reopen(); }
   ~RocksDb() override { Close(); }
+  [[nodiscard]] bool ReportsQueue() const override { return true; }
   void Reopen() override {
     Close();
     Diagnostics why;
@@ -204,6 +206,7 @@ class EverysecRedis : public Redis {
 class Blowfish : public FixtureBase {
  public:
   [[nodiscard]] bool FinishesAtClose() const override { return false; }
+  [[nodiscard]] bool ReportsQueue() const override { return true; }
 
   explicit Blowfish(bool detect_loss = false) : detect_loss_(detect_loss) { Reopen(); }
   ~Blowfish() override { Close(); }
@@ -245,6 +248,7 @@ template <typename Datalet>
 class ServedBy : public FixtureBase {
  public:
   [[nodiscard]] bool FinishesAtClose() const override { return false; }
+  [[nodiscard]] bool ReportsQueue() const override { return datalet_.ReportsQueue(); }
 
   ServedBy() { Reopen(); }
   ~ServedBy() override {
