@@ -7,7 +7,9 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -283,19 +285,26 @@ TEST_CASE("commands that are sent together see what other nodes have written",
 
 TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
           "[node][members][active]") {
-  MemberNodes nodes({.lease_ttl = "10s", .member_timeout = "10s"});
+  MemberNodes nodes({.lease_ttl = "10s", .member_timeout = "10s", .reply_deadline = "8s"});
   REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
   const auto ports = nodes.ports();
   std::atomic<bool> stop = false;
   std::vector<std::jthread> threads;
   std::vector<int> answered(ports.size(), 0);
   std::atomic<int> answers = 0;
+  std::mutex mutex;
+  std::map<std::string, int> others;  // other answers
   for (std::size_t node = 0; node < ports.size(); ++node) {
     threads.emplace_back([&, node] {
       RespClient client(ports[node]);
       for (int i = 1; !stop; ++i) {
         const std::string key = fmt::format("node{}", node);
-        if (client.Do({"SET", key, std::to_string(i)}) != "+OK") continue;
+        const std::string reply = client.Do({"SET", key, std::to_string(i)});
+        if (reply != "+OK") {
+          const std::lock_guard lock(mutex);
+          ++others[reply];
+          continue;
+        }
         answered[node] = i;
         ++answers;
       }
@@ -305,6 +314,11 @@ TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
   CHECK(nodes.ChangeMode(ReplicationMode::kMsSc));
   stop = true;
   threads.clear();
+  for (const auto& [reply, count] : others) {  // of writes that were under way
+    CAPTURE(reply, count);
+    CHECK_THAT(reply, Catch::StartsWith("-UNKNOWN"));
+    CHECK(count <= 3);  // one client is at each node
+  }
   for (std::size_t node = 0; node < ports.size(); ++node) {
     CHECK(answered[node] > 0);
     const std::string key = fmt::format("node{}", node);
@@ -313,6 +327,20 @@ TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
   }
   CHECK(MemberNodes::Ask(ports[0], {"STOUT.LEVEL", "READ", "strong"}) == "+OK");
   CHECK(nodes.Fault().empty());
+}
+
+TEST_CASE("a node that ends in aa+ec waits for what other members lack, and reports what it drops",
+          "[node][members][active][not_tsan]") {
+  MemberNodes nodes({.lease_ttl = "10s", .member_timeout = "3s"});
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
+  const int port = nodes.ports()[0];
+  CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", "k", "1"}) == "+OK"; }));
+  CHECK(nodes.Await([&] { return AllShow(nodes, "k", "$1"); }));
+  for (const std::size_t node : {1, 2}) nodes.way_to(node).Behave({.hold_requests = true});
+  CHECK(MemberNodes::Ask(port, {"SET", "k", "2"}) == "+OK");  // one member has it
+  nodes.program(0).Signal(SIGTERM);
+  CHECK(nodes.program(0).Wait() == EXIT_FAILURE);
+  CHECK_THAT(nodes.Logged({": left after ", ": left before "}), Catch::StartsWith("node0"));
 }
 
 }  // namespace
