@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
+#include <deque>
 #include <string>
+#include <thread>
 
 #include "tests/integration/member_nodes.h"
 #include "tests/support/catch.h"
@@ -19,6 +22,13 @@ std::string KeyOwnedBy(const MemberNodes& nodes, std::size_t node) {
   const auto owned = nodes.view().RangesOf(nodes.address(node));
   REQUIRE_FALSE(owned.empty());
   return KeyOf(owned.front());
+}
+
+// Returns how many GETs the node has carried out, as its INFO shows it.
+std::string GetsOf(RespClient& node) {
+  const std::string info = node.Do({"INFO", "commandstats"});
+  const std::size_t at = info.find("cmdstat_get:");
+  return at == std::string::npos ? "" : info.substr(at, info.find(',', at) - at);
 }
 
 TEST_CASE("a relaxed read needs no owner, and other commands of its connection do",
@@ -172,6 +182,39 @@ TEST_CASE("WAIT counts members, and a bound on staleness leads past one that lag
   CHECK(nodes.Fault().empty());
 }
 
+TEST_CASE("each node answers reads of a hot key by itself, within the bound on staleness",
+          "[node][members][levels][not_tsan]") {
+  constexpr std::chrono::milliseconds kBound(500);
+  constexpr int kReads = 200;
+  MemberNodes nodes({.lease_ttl = "20s"});
+  const std::string key = KeyOwnedBy(nodes, 0);
+  RespClient owner(nodes.ports()[0]);
+  CHECK(owner.Do({"SET", key, "old"}) == "+OK");
+  REQUIRE(nodes.ChangeMode(ReplicationMode::kMsEc));
+  std::deque<RespClient> readers;
+  const auto all_show = [&](RespClient& reader, const std::string& value) {
+    for (int i = 0; i < kReads; ++i) reader.Queue({"GET", key});
+    for (int i = 0; i < kReads; ++i) CHECK(reader.Receive() == "$" + value);
+  };
+  for (const std::size_t node : {1, 2}) {
+    RespClient& reader = readers.emplace_back(nodes.ports()[node]);
+    CHECK(reader.Do({"STOUT.LEVEL", "READ", "relaxed", "STALENESS",
+                     std::to_string(kBound.count())}) == "+OK");
+    REQUIRE(Eventually([&] {
+      const std::string before = GetsOf(owner);
+      all_show(reader, "old");
+      return GetsOf(owner) == before;
+    }));
+    CHECK(reader.Do({"INFO", "hotkeys"}).find("hot_key0:key=\"" + key) != std::string::npos);
+  }
+  nodes.way_to(2).Behave({.refuse = true});  // its datalet gets nothing
+  nodes.way_to(2).Cut();
+  CHECK(owner.Do({"SET", key, "new"}) == "+OK");
+  std::this_thread::sleep_for(kBound);
+  for (RespClient& reader : readers) all_show(reader, "new");
+  CHECK(nodes.Fault().empty());
+}
+
 TEST_CASE("FLUSHALL waits for its level, and WAIT counts the members that have done it",
           "[node][members][levels][not_tsan]") {
   MemberNodes nodes({.lease_ttl = "20s", .member_timeout = "20s"});
@@ -209,14 +252,10 @@ TEST_CASE("a causal read shows what its client has seen, and members answer it o
   RespClient reader(nodes.ports()[2]);
   RespClient relaxed(nodes.ports()[2]);
   const auto reads_without_owner = [&](const std::string& value) {
-    const std::string before = owner.Do({"INFO", "commandstats"});
+    const std::string before = GetsOf(owner);
     const std::string got = reader.Do({"GET", key});
     CHECK(got == value);
-    const auto gets = [](std::string_view info) {  // that the owner's node has carried out
-      const std::size_t at = info.find("cmdstat_get:");
-      return at == std::string_view::npos ? "" : info.substr(at, info.find(',', at) - at);
-    };
-    return gets(owner.Do({"INFO", "commandstats"})) == gets(before);
+    return GetsOf(owner) == before;
   };
   CHECK(relaxed.Do({"READONLY"}) == "+OK");
   CHECK(writer.Do({"SET", key, "old"}) == "+OK");
