@@ -177,10 +177,10 @@ struct SubBatch {
 /// Owner: its connection.   Threads: the connection's, except between the dispatch and `done`, when
 /// each sub-batch is its shard's.
 struct Batch {
-  /// Where a subrequest is.
-  struct Place {
+  /// Names a subrequest.
+  struct SubrequestId {
     std::uint32_t shard;
-    std::uint32_t index;
+    std::uint32_t index;  ///< in the sub-batch of the shard
   };
 
   resp::Resp version = resp::Resp::k2;
@@ -192,10 +192,16 @@ struct Batch {
   /// The files of the connection's newest STOUT.COPY. Clear() keeps them.
   std::vector<CopiedFile> copied;
   std::vector<Request> requests;
-  std::vector<Place> order;     ///< All subrequests, those of a request in the order of its answer.
-  std::vector<SubBatch> parts;  ///< By shard.
+  /// All subrequests, those of a request in the order of its answer.
+  std::vector<SubrequestId> order;
+  std::vector<SubBatch> parts;        ///< By shard.
   std::atomic<std::size_t> open = 0;  ///< Sub-batches that are not done.
   UniqueFunction<void()> done;        ///< Called once, on a shard's thread: it only passes it on.
+
+  /// The subrequests of a request.
+  [[nodiscard]] std::span<const SubrequestId> SubrequestsOf(const Request& request) const {
+    return std::span(order).subspan(request.first, request.subrequests);
+  }
 
   explicit Batch(std::size_t shards) : parts(shards) {
     for (SubBatch& part : parts) part.batch = this;

@@ -13,10 +13,10 @@ namespace {
 // Refuses the last request as a whole if one of its shards is down: none has begun it.
 void RefuseIfDown(Batch& batch, std::span<const std::string> down) {
   Request& request = batch.requests.back();
-  const auto places = std::span(batch.order).subspan(batch.order.size() - request.subrequests);
-  const auto found =
-      std::ranges::find_if(places, [&](Batch::Place place) { return !down[place.shard].empty(); });
-  if (found == places.end()) return;
+  const auto subrequests = batch.SubrequestsOf(request);
+  const auto found = std::ranges::find_if(
+      subrequests, [&](Batch::SubrequestId id) { return !down[id.shard].empty(); });
+  if (found == subrequests.end()) return;
   request.error = down[found->shard];
   batch.TakeBack();
 }

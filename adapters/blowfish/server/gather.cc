@@ -30,8 +30,8 @@ std::string Gather::Error() const {
   const std::string_view unknown = WriteError(Errc::kUnknown);
   std::string_view error;
   bool changed = false;
-  for (const Batch::Place place : places) {
-    const Subrequest& subrequest = At(place);
+  for (const Batch::SubrequestId id : subrequests) {
+    const Subrequest& subrequest = At(id);
     changed = changed || subrequest.changed;
     // Other errors say that nothing was written, or only a part.
     if (error.empty() || subrequest.error == unknown) error = subrequest.error;

@@ -19,17 +19,17 @@ class Gather {
       : request(request),
         cursors(cursors),
         reply(out, batch.version),
-        places(std::span(batch.order).subspan(request.first, request.subrequests)),
+        subrequests(batch.SubrequestsOf(request)),
         batch_(batch),
         out_(out) {}
 
   const Request& request;
   resp::ScanCursors& cursors;
   resp::ReplyWriter reply;
-  const std::span<const Batch::Place> places;  ///< of its subrequests
+  const std::span<const Batch::SubrequestId> subrequests;  ///< of the request
 
-  [[nodiscard]] Subrequest& At(Batch::Place place) const {
-    return batch_.parts[place.shard].subrequests[place.index];
+  [[nodiscard]] Subrequest& At(Batch::SubrequestId id) const {
+    return batch_.parts[id.shard].subrequests[id.index];
   }
   [[nodiscard]] std::size_t shards() const { return batch_.parts.size(); }
   /// See Batch::copied.
@@ -37,19 +37,19 @@ class Gather {
 
   /// Appends the reply that one shard has made, or all.
   /// @{
-  void Copy(Batch::Place place) {
-    const Subrequest& subrequest = At(place);
-    out_.append(batch_.parts[place.shard].replies, subrequest.reply_begin,
+  void Copy(Batch::SubrequestId id) {
+    const Subrequest& subrequest = At(id);
+    out_.append(batch_.parts[id.shard].replies, subrequest.reply_begin,
                 subrequest.reply_end - subrequest.reply_begin);
   }
   void Copy() {
-    for (const Batch::Place place : places) Copy(place);
+    for (const Batch::SubrequestId id : subrequests) Copy(id);
   }
   /// @}
   /// The sum of their numbers.
   [[nodiscard]] std::int64_t Sum() const {
     std::int64_t sum = 0;
-    for (const Batch::Place place : places) sum += At(place).number;
+    for (const Batch::SubrequestId id : subrequests) sum += At(id).number;
     return sum;
   }
   /// Returns the error that is the reply; empty: there is none.
@@ -57,8 +57,8 @@ class Gather {
   /// Requests that wait at the shards concerned.
   [[nodiscard]] std::uint64_t Queue() const {
     std::uint64_t queue = 0;
-    for (const Batch::Place place : places)
-      queue = std::max(queue, batch_.parts[place.shard].queue);
+    for (const Batch::SubrequestId id : subrequests)
+      queue = std::max(queue, batch_.parts[id.shard].queue);
     return queue;
   }
 
@@ -71,7 +71,7 @@ class Gather {
 /// @{
 inline void GatherCopy(Gather& gather) { gather.Copy(); }
 inline void GatherArray(Gather& gather) {
-  gather.reply.ArrayHeader(gather.places.size());
+  gather.reply.ArrayHeader(gather.subrequests.size());
   gather.Copy();
 }
 inline void GatherSum(Gather& gather) { gather.reply.Integer(gather.Sum()); }

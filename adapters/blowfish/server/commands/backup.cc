@@ -95,11 +95,11 @@ bool HasFailed(const Subrequest& subrequest) {
   return subrequest.reply_begin < subrequest.reply_end || !subrequest.error.empty();
 }
 
-// Returns the place of a shard that could not be linked.
-std::optional<Batch::Place> FindFailed(const Gather& gather) {
+// Returns the subrequest of a shard that could not be linked.
+std::optional<Batch::SubrequestId> FindFailed(const Gather& gather) {
   const auto failed = std::ranges::find_if(
-      gather.places, [&](Batch::Place place) { return HasFailed(gather.At(place)); });
-  return failed == gather.places.end() ? std::nullopt : std::optional(*failed);
+      gather.subrequests, [&](Batch::SubrequestId id) { return HasFailed(gather.At(id)); });
+  return failed == gather.subrequests.end() ? std::nullopt : std::optional(*failed);
 }
 
 ErrorCode Finish(const std::string& temporary, const fs::path& directory, std::size_t shards,
@@ -117,7 +117,7 @@ void GatherBackup(Gather& gather) {
   const std::string& temporary = gather.request.As<BackupTarget>().temporary();
   const auto failed = FindFailed(gather);
   Diagnostics why;
-  if (!failed && !Finish(temporary, gather.request.arguments[1], gather.places.size(), &why)) {
+  if (!failed && !Finish(temporary, gather.request.arguments[1], gather.subrequests.size(), &why)) {
     spdlog::info("backup: {} is complete", gather.request.arguments[1]);
     return gather.reply.Ok();
   }
@@ -152,9 +152,8 @@ void ToAllShardsIfBegun(FanOut& out) {
 }
 
 bool IsLinked(const Request& request, const Batch& batch) {
-  const auto places = std::span(batch.order).subspan(request.first, request.subrequests);
-  return std::ranges::none_of(places, [&](Batch::Place place) {
-    return HasFailed(batch.parts[place.shard].subrequests[place.index]);
+  return std::ranges::none_of(batch.SubrequestsOf(request), [&](Batch::SubrequestId id) {
+    return HasFailed(batch.parts[id.shard].subrequests[id.index]);
   });
 }
 

@@ -95,14 +95,14 @@ void GatherFound(Gather& gather) {
                                         : sum);
   }
   std::size_t found = 0;
-  for (const Batch::Place place : gather.places) found += gather.At(place).keys.size();
+  for (const Batch::SubrequestId id : gather.subrequests) found += gather.At(id).keys.size();
   if (!limited && found > kMaxFound)
     return gather.reply.Error(
         fmt::format("ERR more than {} keys match: ask with LIMIT, or for their COUNT", kMaxFound));
   std::uint64_t left = std::min<std::uint64_t>(found, search.limit);
   gather.reply.ArrayHeader(left);
-  for (const Batch::Place place : gather.places) {
-    for (const std::string& key : gather.At(place).keys) {
+  for (const Batch::SubrequestId id : gather.subrequests) {
+    for (const std::string& key : gather.At(id).keys) {
       if (left == 0) return;
       gather.reply.BulkString(key);
       --left;
@@ -165,13 +165,13 @@ bool ScanKeys(Slice& slice) {
 
 // A scan goes through one shard after the other.
 void GatherPage(Gather& gather) {
-  const Batch::Place place = gather.places.front();
-  const Subrequest& found = gather.At(place);
+  const Batch::SubrequestId id = gather.subrequests.front();
+  const Subrequest& found = gather.At(id);
   std::uint64_t next = 0;
   if (found.scanned) {
-    next = gather.cursors.Keep({place.shard, found.scanned});
-  } else if (place.shard + 1 < gather.shards()) {
-    next = gather.cursors.Keep({place.shard + 1, std::nullopt});
+    next = gather.cursors.Keep({id.shard, found.scanned});
+  } else if (id.shard + 1 < gather.shards()) {
+    next = gather.cursors.Keep({id.shard + 1, std::nullopt});
   }
   gather.reply.ArrayHeader(2);
   gather.reply.BulkString(std::to_string(next));

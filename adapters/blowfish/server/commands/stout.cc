@@ -86,7 +86,7 @@ Step ReadStamp(Work& work) {
 }
 
 void GatherQueueAndReplies(Gather& gather) {
-  gather.reply.ArrayHeader(1 + gather.places.size());
+  gather.reply.ArrayHeader(1 + gather.subrequests.size());
   gather.reply.Integer(static_cast<std::int64_t>(gather.Queue()));
   gather.Copy();
 }
@@ -140,7 +140,7 @@ Step WriteStamped(Work& work) {
 }
 
 void GatherWritten(Gather& gather) {
-  const Subrequest& write = gather.At(gather.places.front());
+  const Subrequest& write = gather.At(gather.subrequests.front());
   if (write.reply_begin < write.reply_end) return gather.Copy();  // what is wrong with it
   resp::ReplyWritten(gather.Queue(), write.written, gather.reply);
 }
@@ -161,8 +161,8 @@ Step TakeEpoch(Work& work) {
 // The largest of all shards.
 void GatherEpoch(Gather& gather) {
   Epoch largest = 0;
-  for (const Batch::Place place : gather.places)
-    largest = std::max(largest, static_cast<Epoch>(gather.At(place).number));
+  for (const Batch::SubrequestId id : gather.subrequests)
+    largest = std::max(largest, static_cast<Epoch>(gather.At(id).number));
   resp::ReplyEpoch(gather.Queue(), largest, gather.reply);
 }
 
@@ -194,8 +194,8 @@ Step RaiseFence(Work& work) {
 // Fenced on one shard is fenced: a newer owner is there. Otherwise what did not succeed counts.
 void GatherFence(Gather& gather) {
   Errc worst = Errc::kOk;
-  for (const Batch::Place place : gather.places) {
-    const auto errc = static_cast<Errc>(gather.At(place).number);
+  for (const Batch::SubrequestId id : gather.subrequests) {
+    const auto errc = static_cast<Errc>(gather.At(id).number);
     if (worst == Errc::kOk || errc == Errc::kFenced) worst = errc;
   }
   resp::ReplyFenced(gather.Queue(), worst, gather.reply);
