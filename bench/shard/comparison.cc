@@ -26,6 +26,7 @@ struct Answers {
   std::string value;
   std::vector<std::string> values;
   std::vector<RecordNumber> records;
+  std::vector<std::string> keys;
 };
 
 /// The peers of one run.
@@ -47,7 +48,9 @@ class Match {
     for (const auto& peer : peers_.peers) comparison.peers.push_back(Build(*peer));
     for (const auto& peer : peers_.peers) {
       on_step_("verifying " + peer->Name());
-      const Mismatch mismatch = Verify(*peer, oracle_, {.seed = options_.seed});
+      VerifyPlan plan{.seed = options_.seed};
+      if (options_.substrings.searches == 0) plan.substrings = 0;
+      const Mismatch mismatch = Verify(*peer, oracle_, plan);
       if (mismatch) throw std::runtime_error(*mismatch);
     }
     comparison.workloads = MeasureAll();
@@ -85,6 +88,7 @@ class Match {
     std::vector<Workload> workloads;
     workloads.push_back(MeasureGets());
     workloads.push_back(MeasureGetsAtOnce());
+    if (options_.substrings.searches > 0) workloads.push_back(MeasureSubstrings());
     if (!options_.kind.empty()) return workloads;
     for (const std::string& name : options_.classes) {
       workloads.push_back(MeasureSearches(FindClass(name)));
@@ -104,7 +108,7 @@ class Match {
   Workload MeasureGets() {
     const std::vector<Get> gets =
         DrawGets(oracle_, options_.distribution, options_.gets, options_.seed);
-    return Measure("get", {.calls = gets.size()}, 1, /*searching=*/false,
+    return Measure("get", {.calls = gets.size()}, 1, /*can=*/nullptr,
                    [&](ShardPeer& peer, std::size_t i) {
                      (void)peer.Get(oracle_.key(gets[i].record), answers_.value);
                    });
@@ -119,15 +123,27 @@ class Match {
       keys.push_back(oracle_.key(get.record));
     }
     return Measure(fmt::format("get x{}", depth), {.calls = calls, .operations_per_call = depth}, 1,
-                   /*searching=*/false, [&](ShardPeer& peer, std::size_t i) {
+                   /*can=*/nullptr, [&](ShardPeer& peer, std::size_t i) {
                      peer.GetMany(std::span(keys).subspan(i * depth, depth), answers_.values);
                    });
+  }
+
+  Workload MeasureSubstrings() {
+    on_step_("drawing substrings");
+    const auto substrings = DrawSubstrings(oracle_, options_.substrings, options_.seed);
+    if (substrings.empty()) throw std::runtime_error("no substring is in few enough values");
+    std::uint64_t hits = 0;
+    for (const Substring& substring : substrings) hits += substring.hits;
+    return Measure(
+        "grep", {.calls = substrings.size()},
+        static_cast<double>(hits) / static_cast<double>(substrings.size()), &ShardPeer::CanGrep,
+        [&](ShardPeer& peer, std::size_t i) { peer.Grep(substrings[i].text, answers_.keys); });
   }
 
   Workload MeasureSearches(const SearchClass& of) {
     const std::vector<Search> searches = Draw(of);
     return Measure("search " + of.name, {.calls = searches.size()}, HitsEach(searches),
-                   /*searching=*/true, [&](ShardPeer& peer, std::size_t i) {
+                   &ShardPeer::CanSearch, [&](ShardPeer& peer, std::size_t i) {
                      peer.Search(searches[i].attribute, searches[i].value, answers_.records);
                    });
   }
@@ -135,7 +151,7 @@ class Match {
   Workload MeasureCounts(const SearchClass& of) {
     const std::vector<Search> searches = Draw(of);
     return Measure("count " + of.name, {.calls = searches.size()}, HitsEach(searches),
-                   /*searching=*/true, [&](ShardPeer& peer, std::size_t i) {
+                   &ShardPeer::CanSearch, [&](ShardPeer& peer, std::size_t i) {
                      (void)peer.Count(searches[i].attribute, searches[i].value);
                    });
   }
@@ -150,7 +166,7 @@ class Match {
     }
     return Measure("50/50 " + of.name, {.calls = operations.size()},
                    static_cast<double>(hits) / static_cast<double>(operations.size()),
-                   /*searching=*/true, [&](ShardPeer& peer, std::size_t i) {
+                   &ShardPeer::CanSearch, [&](ShardPeer& peer, std::size_t i) {
                      if (const auto* const search = std::get_if<Search>(&operations[i])) {
                        peer.Search(search->attribute, search->value, answers_.records);
                      } else {
@@ -167,16 +183,19 @@ class Match {
     return static_cast<double>(Hits(oracle_, searches)) / static_cast<double>(searches.size());
   }
 
-  // `call(peer, i)` is the i-th call of the batch.
+  // Whether a peer can do what a batch asks for.
+  using Can = bool (ShardPeer::*)() const;
+
+  // `call(peer, i)` is the i-th call of the batch. `can` null: all peers can.
   template <typename CallOfPeer>
-  Workload Measure(std::string name, Batch batch, double hits_per_operation, bool searching,
+  Workload Measure(std::string name, Batch batch, double hits_per_operation, Can can,
                    CallOfPeer call) {
     batch.longest_s = options_.longest_s;
     on_step_("measuring " + name);
     Workload workload{.name = std::move(name), .hits_per_operation = hits_per_operation};
     std::vector<Call> calls;
     for (const auto& peer : peers_.peers) {
-      if (searching && !peer->CanSearch()) continue;
+      if (can != nullptr && !(peer.get()->*can)()) continue;
       workload.entries.push_back({.peer = peer->Name()});
       calls.emplace_back([&call, p = peer.get()](std::size_t i) { call(*p, i); });
     }

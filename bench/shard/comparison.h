@@ -17,7 +17,7 @@ namespace stout::bench::shard {
 
 struct CompareOptions {
   LineitemOptions data;
-  /// A kind of MadeValues, which are not searched. Empty: line items.
+  /// A kind of MadeValues, which have no attributes to search. Empty: line items.
   std::string kind;
   std::vector<std::string> peers = PeerNames();
   PeerOptions peer_options;
@@ -25,6 +25,7 @@ struct CompareOptions {
   std::size_t gets = 100'000;       ///< gets in a batch
   std::size_t depth = 16;           ///< gets in one call of a peer, in "get x16"
   SearchBounds searches;            ///< limits of a batch
+  SubstringBounds substrings;       ///< likewise; none by default
   /// Names of SearchClasses: one that asks for few records, one for hundreds, one for thousands.
   std::vector<std::string> classes = {"mix8", "orderkey", "suppkey", "quantity"};
   std::size_t repeats = 3;
@@ -48,7 +49,7 @@ struct Workload {
     Timing timing;
   };
 
-  std::string name;  ///< "get", "get x16", "search CLASS", "count CLASS", "50/50 CLASS".
+  std::string name;  ///< "get", "get x16", "search CLASS", "count CLASS", "50/50 CLASS", "grep".
   double hits_per_operation = 0;  ///< Records found.
   std::vector<Entry> entries;
 };

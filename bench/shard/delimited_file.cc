@@ -1,5 +1,7 @@
 #include "shard/delimited_file.h"
 
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 #include "shard/number_key.h"
@@ -15,14 +17,23 @@ std::uint64_t KeyNumber(const blowfish::Record& record) {
   return *number;
 }
 
+void Write(const blowfish::Record& record, LineFormat format, std::ostream& lines) {
+  if (format == LineFormat::kSet) {
+    lines << fmt::format("*3\r\n$3\r\nSET\r\n${}\r\n{}\r\n${}\r\n{}\r\n", record.key.size(),
+                         record.key, record.value.size(), record.value);
+    return;
+  }
+  if (format == LineFormat::kKeyed) lines << KeyNumber(record) << '|';
+  lines << record.value << '\n';
+}
+
 }  // namespace
 
 Written WriteLines(RecordSource& records, LineFormat format, std::ostream& lines,
                    std::ostream* keys, const OnWritten& on_written) {
   Written written;
   while (const auto record = records.Next()) {
-    if (format == LineFormat::kKeyed) lines << KeyNumber(*record) << '|';
-    lines << record->value << '\n';
+    Write(*record, format, lines);
     if (keys != nullptr) *keys << record->key;
     ++written.records;
     written.value_bytes += record->value.size();

@@ -12,6 +12,7 @@ namespace stout::bench::shard {
 enum class LineFormat {
   kTable,  ///< The value as it is: attributes between delimiters.
   kKeyed,  ///< Before that the number that the key is, in decimal, and '|'.
+  kSet,    ///< Not a line: the command SET of Redis, with the key as it is. Any value is possible.
 };
 
 struct Written {

@@ -18,6 +18,15 @@ std::uint32_t StrideFor(std::uint32_t size) {
   return stride;
 }
 
+/// How many values have the text; it stops to count above `most`.
+std::uint64_t HitsOfText(const Oracle& oracle, std::string_view text, std::uint64_t most) {
+  std::uint64_t hits = 0;
+  for (RecordNumber record = 0; record < oracle.size() && hits <= most; ++record) {
+    hits += oracle.value(record).find(text) != std::string_view::npos ? 1 : 0;
+  }
+  return hits;
+}
+
 std::uint64_t Hits(const Oracle& oracle, const Search& search) {
   return oracle.Search(search.attribute, search.value).size();
 }
@@ -108,6 +117,24 @@ std::vector<Operation> DrawMix(const Oracle& oracle, const SearchClass& of,
     }
   } while (searches < bounds.searches && hits < bounds.hits);
   return operations;
+}
+
+std::vector<Substring> DrawSubstrings(const Oracle& oracle, const SubstringBounds& bounds,
+                                      std::uint64_t seed) {
+  constexpr std::size_t kTriesEach = 20;
+  SplitMix64 random(seed);
+  std::vector<Substring> substrings;
+  for (std::size_t tries = kTriesEach * bounds.searches;
+       tries > 0 && substrings.size() < bounds.searches; --tries) {
+    const std::string_view value =
+        oracle.value(static_cast<RecordNumber>(random.Below(oracle.size())));
+    if (value.size() < bounds.bytes) continue;
+    const std::string_view text =
+        value.substr(random.Below(value.size() - bounds.bytes + 1), bounds.bytes);
+    const std::uint64_t hits = HitsOfText(oracle, text, bounds.most_hits);
+    if (hits <= bounds.most_hits) substrings.push_back({text, hits});
+  }
+  return substrings;
 }
 
 std::uint64_t Hits(const Oracle& oracle, const std::vector<Search>& searches) {

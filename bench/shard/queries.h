@@ -111,6 +111,25 @@ struct SearchBounds {
                                              const SearchBounds& bounds, std::uint64_t seed);
 /// @}
 
+/// Limits of a batch of searches for substrings.
+struct SubstringBounds {
+  std::size_t searches = 0;
+  std::size_t bytes = 12;           ///< length of a substring
+  std::uint64_t most_hits = 1'000;  ///< values that have it, at most
+};
+
+/// A text, and how many values have it anywhere.
+struct Substring {
+  std::string_view text;  ///< owned by the oracle
+  std::uint64_t hits = 0;
+};
+
+/// Draws substrings of random values, at random positions. There may be fewer than the bounds say
+/// if most values are shorter, or most substrings in too many values.
+[[nodiscard]] std::vector<Substring> DrawSubstrings(const Oracle& oracle,
+                                                    const SubstringBounds& bounds,
+                                                    std::uint64_t seed);
+
 /// How many records a batch finds.
 [[nodiscard]] std::uint64_t Hits(const Oracle& oracle, const std::vector<Search>& searches);
 

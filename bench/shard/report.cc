@@ -63,6 +63,7 @@ json::object ToJson(const CompareOptions& options) {
           {"depth", options.depth},
           {"most_searches", options.searches.searches},
           {"most_hits", options.searches.hits},
+          {"substrings", options.substrings.searches},
           {"repeats", options.repeats},
           {"longest_s", options.longest_s},
           {"seed", options.seed}};

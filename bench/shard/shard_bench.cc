@@ -22,8 +22,9 @@ namespace stout::bench::shard {
 namespace {
 
 constexpr const char* kDescription =
-    "Compares data structures that can keep the records of a shard: their size, gets by key, and "
-    "searches by attribute and value. Checks each peer against brute force first. Then all peers "
+    "Compares data structures that can keep the records of a shard: their size, gets by key, "
+    "searches by attribute and value, and searches for substrings. Checks each peer against brute "
+    "force first. Then all peers "
     "take turns at the same batches, on one thread.";
 
 constexpr const char* kFooter =
@@ -53,6 +54,8 @@ void AddLoad(CLI::App& app, CompareOptions& options, Duration& longest, CLI::Opt
   more.Count("--hits", options.searches.hits, 0, program::kNoMax,
              "Maximum records that a batch of searches finds")
       ->excludes(kind);
+  more.Count("--substrings", options.substrings.searches, 0, 10'000,
+             "Searches for a substring in a batch: 12 bytes that at most 1000 values have");
   more.Count("--repeats", options.repeats, 1, 1000, "Runs of each batch");
   more.Seconds("--longest", longest, Duration::zero(), std::chrono::seconds(1'000'000),
                "Longest run of a batch; a slower peer runs a part of the batch each time");
@@ -66,7 +69,8 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   AddDataOptions(app, options.data);
   CLI::Option* const kind =
       app.add_option("--kind", options.kind,
-                     "Values without attributes instead of line items; gets alone are measured")
+                     "Values without attributes instead of line items; only gets and searches for "
+                     "substrings are measured")
           ->check(CLI::IsMember(MadeValues::Kinds()));
   program::Options more(app);
   more.Seed(options.seed, "The same seed gives the same queries");

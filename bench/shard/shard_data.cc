@@ -43,22 +43,28 @@ std::variant<Command, ExitCode> Parse(int argc, const char* const* argv) {
   Command command;
   CLI::App app(kDescription, "shard-data");
   AddDataOptions(app, command.data, "--seed");
-  std::vector<std::string> kinds = MadeValues::Kinds();
-  std::erase(kinds, "random");  // it has line breaks
   CLI::Option* const kind =
       app.add_option("--kind", command.kind, "Values without attributes instead of line items")
-          ->check(CLI::IsMember(kinds));
+          ->check(CLI::IsMember(MadeValues::Kinds()));
   program::Options options(app);
   options.Text("--out", command.out, "The file to write; - is stdout", "FILE")->required();
   options.Text("--keys", command.keys,
                "Also write the keys to this file: 8 bytes each, big-endian, without separators",
                "FILE");
-  options.Choice<LineFormat>("--format", command.format,
-                             {{"tbl", LineFormat::kTable}, {"keyed", LineFormat::kKeyed}},
-                             "tbl: the attributes; keyed: the key as a decimal number, then the "
-                             "attributes");
+  options.Choice<LineFormat>(
+      "--format", command.format,
+      {{"tbl", LineFormat::kTable}, {"keyed", LineFormat::kKeyed}, {"set", LineFormat::kSet}},
+      "tbl: the attributes; keyed: the key as a decimal number, then the "
+      "attributes; set: commands for redis-cli --pipe, with binary keys");
   AddPlacement(app, command.placement)->excludes(kind);
-  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv)) return *end;
+  const auto check = [&command] {
+    return command.kind == "random" && command.format != LineFormat::kSet
+               ? "--kind random has line breaks: add --format set"
+               : "";
+  };
+  if (const std::optional<ExitCode> end = program::ReadArguments(app, argc, argv, check)) {
+    return *end;
+  }
   return command;
 }
 

@@ -95,6 +95,15 @@ Mismatch VerifySearches(ShardPeer& peer, const Oracle& oracle, const VerifyPlan&
   return std::nullopt;
 }
 
+Mismatch VerifySubstrings(ShardPeer& peer, const Oracle& oracle, const VerifyPlan& plan) {
+  const SubstringBounds bounds{.searches = plan.substrings, .bytes = 3, .most_hits = oracle.size()};
+  for (const Substring& substring : DrawSubstrings(oracle, bounds, plan.seed)) {
+    if (auto mismatch = CheckGrep(peer, oracle, substring.text)) return mismatch;
+    if (auto mismatch = CheckGrep(peer, oracle, AbsentValue(substring.text))) return mismatch;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Mismatch CheckGet(ShardPeer& peer, const Oracle& oracle, Get get) {
@@ -124,8 +133,27 @@ Mismatch CheckSearch(ShardPeer& peer, const Oracle& oracle, const Search& search
   return fmt::format("{}: a count of {} instead of {}", question, count, wanted.size());
 }
 
+Mismatch CheckGrep(ShardPeer& peer, const Oracle& oracle, std::string_view text) {
+  std::vector<std::string> wanted;
+  for (RecordNumber record = 0; record < oracle.size(); ++record) {
+    if (oracle.value(record).find(text) != std::string_view::npos) {
+      wanted.emplace_back(oracle.key(record));
+    }
+  }
+  std::vector<std::string> found;
+  peer.Grep(text, found);
+  std::ranges::sort(found);
+  std::ranges::sort(wanted);
+  if (found == wanted) return std::nullopt;
+  return fmt::format("{}: search for the substring '{}': {} keys instead of {}, or others",
+                     peer.Name(), text, found.size(), wanted.size());
+}
+
 Mismatch Verify(ShardPeer& peer, const Oracle& oracle, const VerifyPlan& plan) {
   if (auto mismatch = VerifyGets(peer, oracle, plan)) return mismatch;
+  if (peer.CanGrep()) {
+    if (auto mismatch = VerifySubstrings(peer, oracle, plan)) return mismatch;
+  }
   return peer.CanSearch() ? VerifySearches(peer, oracle, plan) : std::nullopt;
 }
 

@@ -23,12 +23,17 @@ using Mismatch = std::optional<std::string>;
 /// The set of records, and their number as Count tells it.
 [[nodiscard]] Mismatch CheckSearch(ShardPeer& peer, const Oracle& oracle, const Search& search);
 
+/// The set of keys whose values have the text.
+[[nodiscard]] Mismatch CheckGrep(ShardPeer& peer, const Oracle& oracle, std::string_view text);
+
 /// How much of a peer is verified before it is measured.
 struct VerifyPlan {
   std::size_t gets = 500;  ///< random records, one by one and at once, and near keys
   /// Searches of each class of SearchClasses, and as many for no value. A self-index takes minutes
   /// to find half of all records 30 times.
   SearchBounds searches = {.searches = 30, .hits = 300'000};
+  /// Substrings, and as many that hardly any value has. They are short, so many values have some.
+  std::size_t substrings = 5;
   std::uint64_t seed = 1;
 };
 

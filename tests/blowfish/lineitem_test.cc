@@ -204,6 +204,12 @@ TEST_CASE("a delimited file has the records, a line each", "[lineitem]") {
   std::ostringstream keyed;
   (void)WriteLines(records, LineFormat::kKeyed, keyed, nullptr, on_written);
   CHECK(keyed.str() == "9|1|a\n258|2|b\n");
+
+  VectorSource binary(Lineitem::GetSchema(), {{ToKey(9), "1\n2"}});
+  std::ostringstream set;
+  (void)WriteLines(binary, LineFormat::kSet, set, nullptr, on_written);
+  CHECK(set.str() ==
+        std::string("*3\r\n$3\r\nSET\r\n$8\r\n\0\0\0\0\0\0\0\x09\r\n$3\r\n1\n2\r\n", 36));
 }
 
 TEST_CASE("a long file is reported on while it is written", "[lineitem]") {

@@ -26,6 +26,7 @@
 #include "shard/timing.h"
 #include "tests/blowfish/bench_support.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_directory.h"
 
 namespace stout::bench::shard {
 namespace {
@@ -187,6 +188,24 @@ TEST_CASE("batches are the same for the same seed, and end where they are told t
   CHECK(Hits(data.oracle, {few.begin(), few.end() - 1}) < 10'000);
 }
 
+TEST_CASE("substrings are drawn from values, and few have one", "[shard-bench]") {
+  VectorSource source = OddRecords(1);
+  const Oracle oracle(source);
+  const SubstringBounds bounds{.searches = 20, .bytes = 3, .most_hits = 10};
+  const std::vector<Substring> substrings = DrawSubstrings(oracle, bounds, 1);
+  REQUIRE(substrings.size() == 20);
+  for (const Substring& substring : substrings) {
+    CHECK(substring.text.size() == 3);
+    std::uint64_t hits = 0;
+    for (RecordNumber record = 0; record < oracle.size(); ++record) {
+      hits += oracle.value(record).find(substring.text) != std::string_view::npos;
+    }
+    CHECK(substring.hits == hits);
+    CHECK((1 <= hits && hits <= 10));
+  }
+  CHECK(DrawSubstrings(oracle, {.searches = 20, .bytes = 100}, 1).empty());
+}
+
 TEST_CASE("half of the mix is gets", "[shard-bench]") {
   Lineitems data;
   const auto operations =
@@ -326,13 +345,16 @@ TEST_CASE("a comparison reports what was measured and who was left out", "[shard
   CHECK(text.find("search quantity") != std::string::npos);
 }
 
-TEST_CASE("values of a kind are the same each time, and only gets of them are measured",
+TEST_CASE("values of a kind are the same each time, and have no attributes to search",
           "[shard-bench]") {
+  const test::TempDirectory scratch;
   CompareOptions options;
   options.data.bytes = 200'000;
   options.kind = GENERATE(from_range(MadeValues::Kinds()));
-  options.peers = {"hash"};
+  options.peers = {"blowfish", "text"};
+  options.peer_options.scratch = scratch.path();
   options.gets = 100;
+  options.substrings.searches = 3;
   CAPTURE(options.kind);
   const Oracle values = [&] {
     MadeValues source(options.kind, options.data);
@@ -349,7 +371,9 @@ TEST_CASE("values of a kind are the same each time, and only gets of them are me
   }
   const Comparison comparison = Compare(options, [](const std::string&) {});
   CHECK(comparison.raw_bytes == values.raw_bytes());
-  CHECK(comparison.workloads.size() == 2);
+  REQUIRE(comparison.workloads.size() == 3);
+  CHECK(comparison.workloads[2].name == "grep");
+  CHECK(comparison.workloads[2].entries.size() == 2);
 }
 
 TEST_CASE("a class of searches that there is not is said so", "[shard-bench]") {

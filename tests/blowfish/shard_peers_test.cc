@@ -133,7 +133,7 @@ TEST_CASE("a Redis with keys in it is refused", "[shard-peers]") {
 /// Answers wrong in one way.
 class Liar final : public ShardPeer {
  public:
-  enum Lie { kNone, kByte, kNoKey, kAnyKey, kAtOnce, kMissing, kTooMuch, kTwice, kCount };
+  enum Lie { kNone, kByte, kNoKey, kAnyKey, kAtOnce, kMissing, kTooMuch, kTwice, kCount, kGrep };
 
   explicit Liar(Lie lie) : lie_(lie) {}
 
@@ -160,6 +160,7 @@ class Liar final : public ShardPeer {
   std::uint64_t Count(std::size_t attribute, std::string_view value) override {
     return honest_->Count(attribute, value) + (lie_ == kCount ? 1 : 0);
   }
+  [[nodiscard]] bool CanGrep() const override { return lie_ == kGrep; }
   [[nodiscard]] Space Bytes() const override { return honest_->Bytes(); }
 
  private:
@@ -185,6 +186,7 @@ TEST_CASE("a wrong answer is found, and told in what it is wrong", "[shard-peers
       {Liar::kTooMuch, "record 1000000 is too much"},
       {Liar::kTwice, "is there twice"},
       {Liar::kCount, "a count of"},
+      {Liar::kGrep, "0 keys instead of"},
   }));
   CHECK_THAT(mismatch_of(lie), Catch::StartsWith("liar: ") && Catch::Contains(told));
 }

@@ -29,7 +29,7 @@ class BlowfishPeer : public ShardPeer {
     if (blowfish::BlockLayers* const layers = store_->block_layers()) {
       for (int i = 0; i < options_.block_layers; ++i) layers->Add();
       blowfish::BlockTexts::Reader(*store_->blocks(), *layers).FillLayers(0, store_->records());
-    } else {
+    } else if (store_->encoding() == blowfish::Encoding::kIndex) {
       store_->index().FillLayers(0, store_->records());
     }
   }
@@ -67,6 +67,11 @@ class BlowfishPeer : public ShardPeer {
     return store_->index().Search(attribute, value).size();
   }
 
+  [[nodiscard]] bool CanGrep() const override { return true; }
+  void Grep(std::string_view text, std::vector<std::string>& keys) override {
+    GrepStore(store_, text, keys);
+  }
+
   [[nodiscard]] Space Bytes() const override {
     Space space;
     for (const blowfish::Space& part : store_->SpaceByPart()) space.Add(part.name, part.bytes);
@@ -75,7 +80,7 @@ class BlowfishPeer : public ShardPeer {
 
  private:
   BlowfishPeerOptions options_;
-  std::unique_ptr<blowfish::SuccinctStore> store_;
+  std::shared_ptr<blowfish::SuccinctStore> store_;
   std::optional<blowfish::ValueReader> reader_;
   std::vector<std::uint32_t> numbers_;
 };

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "blowfish/store/file_search.h"
+#include "blowfish/store/hidden_records.h"
 #include "blowfish/store/succinct_store_writer.h"
 
 namespace stout::bench::shard {
@@ -22,6 +24,19 @@ std::unique_ptr<blowfish::SuccinctStore> BuildStore(RecordSource& records,
   auto store = blowfish::SuccinctStore::Open(path, blowfish::Verify::kEverything, &why);
   if (!store) throw std::runtime_error(why.message);
   return std::move(*store);
+}
+
+void GrepStore(const std::shared_ptr<blowfish::SuccinctStore>& store, std::string_view text,
+               std::vector<std::string>& keys) {
+  keys.clear();
+  const blowfish::HiddenRecords none;
+  const blowfish::SearchedFile file{store, &none};
+  blowfish::FileSearch search({.kind = blowfish::LogQuery::Kind::kContains, .text = text}, file);
+  while (search.Step([&](KeyView key) {
+    keys.emplace_back(key);
+    return true;
+  })) {
+  }
 }
 
 }  // namespace stout::bench::shard

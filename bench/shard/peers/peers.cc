@@ -150,12 +150,12 @@ Made MakeRedis([[maybe_unused]] const PeerOptions& options) {
 #endif
 }
 
-/// Ours without layers, in an index that was not measured and chosen.
-Made MakeIndex(const PeerOptions& options) {
+/// Ours without layers, in an encoding that was not measured and chosen.
+Made MakeEncoded(const PeerOptions& options, const std::string& name, blowfish::Encoding encoding) {
   if (options.scratch.empty()) return "no directory for its files was given";
-  return MakeBlowfishPeer({.name = "index",
-                           .directory = options.scratch + "/index",
-                           .encoding = blowfish::Encoding::kIndex});
+  return MakeBlowfishPeer({.name = name,
+                           .directory = fmt::format("{}/{}", options.scratch, name),
+                           .encoding = encoding});
 }
 
 /// Peers without a number of layers.
@@ -163,7 +163,14 @@ const std::vector<Maker>& Makers() {
   constexpr std::size_t kSmallCache = std::size_t{4} << 20;
   constexpr std::size_t kCacheForAll = std::size_t{64} << 30;  // what is not used costs nothing
   static const std::vector<Maker> makers = {
-      {"index", MakeIndex},
+      {"index",
+       [](const PeerOptions& options) {
+         return MakeEncoded(options, "index", blowfish::Encoding::kIndex);
+       }},
+      {"text",
+       [](const PeerOptions& options) {
+         return MakeEncoded(options, "text", blowfish::Encoding::kText);
+       }},
       {"zstd", MakeZstd},
       {"sdsl-sada", MakeSada},
       {"sdsl-wt", MakeWavelet},

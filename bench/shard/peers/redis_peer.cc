@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <span>
 #include <stdexcept>
 
 namespace stout::bench::shard {
 namespace {
 
-constexpr std::size_t kPipeline = 1000;  // records on their way while it is filled
+constexpr std::size_t kPipeline = 1000;          // records on their way while it is filled
+constexpr std::string_view kScanCount = "1000";  // keys of a page, about
 
 struct FreeContext {
   void operator()(redisContext* context) const { redisFree(context); }
@@ -32,15 +34,17 @@ class Connection {
   }
 
   void Send(std::initializer_list<std::string_view> words) {
-    std::array<const char*, 4> texts{};
-    std::array<std::size_t, 4> sizes{};
-    int count = 0;
+    Send(std::span(words.begin(), words.size()));
+  }
+  void Send(std::span<const std::string_view> words) {
+    texts_.clear();
+    sizes_.clear();
     for (const std::string_view word : words) {
-      texts.at(count) = word.data();
-      sizes.at(count) = word.size();
-      ++count;
+      texts_.push_back(word.data());
+      sizes_.push_back(word.size());
     }
-    if (redisAppendCommandArgv(context_.get(), count, texts.data(), sizes.data()) != REDIS_OK) {
+    if (redisAppendCommandArgv(context_.get(), static_cast<int>(words.size()), texts_.data(),
+                               sizes_.data()) != REDIS_OK) {
       Fail();
     }
   }
@@ -63,7 +67,11 @@ class Connection {
   [[noreturn]] void Fail() { throw std::runtime_error(fmt::format("redis: {}", context_->errstr)); }
 
   std::unique_ptr<redisContext, FreeContext> context_;
+  std::vector<const char*> texts_;  // of Send, as the next
+  std::vector<std::size_t> sizes_;
 };
+
+std::string_view TextOf(const redisReply& reply) { return {reply.str, reply.len}; }
 
 /// A number out of INFO's lines "name:number".
 std::uint64_t NumberIn(std::string_view info, std::string_view name) {
@@ -116,6 +124,31 @@ class RedisPeer final : public ShardPeer {
     throw std::runtime_error("redis: cannot search");
   }
 
+  // Redis has no search: it reads all values, a page of SCAN and then MGET.
+  [[nodiscard]] bool CanGrep() const override { return true; }
+  void Grep(std::string_view text, std::vector<std::string>& keys) override {
+    keys.clear();
+    std::string cursor = "0";
+    do {
+      const Reply page = connection_.Execute({"SCAN", cursor, "COUNT", kScanCount});
+      cursor = TextOf(*page->element[0]);
+      const redisReply& found = *page->element[1];
+      words_.assign(1, "MGET");
+      for (std::size_t i = 0; i < found.elements; ++i) words_.push_back(TextOf(*found.element[i]));
+      if (words_.size() == 1) continue;
+      connection_.Send(words_);
+      const Reply values = connection_.Receive();
+      for (std::size_t i = 0; i < values->elements; ++i) {
+        if (TextOf(*values->element[i]).find(text) != std::string_view::npos) {
+          keys.emplace_back(words_[i + 1]);
+        }
+      }
+    } while (cursor != "0");
+    // SCAN may return a key twice.
+    std::ranges::sort(keys);
+    keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  }
+
   [[nodiscard]] Space Bytes() const override {
     Space space;
     space.Add("server's memory", built_bytes_);
@@ -136,6 +169,7 @@ class RedisPeer final : public ShardPeer {
   }
 
   Connection connection_;
+  std::vector<std::string_view> words_;  // of Grep
   std::uint64_t empty_bytes_ = 0;
   std::uint64_t built_bytes_ = 0;
 };

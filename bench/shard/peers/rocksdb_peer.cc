@@ -117,6 +117,18 @@ class RocksDbPeer final : public ShardPeer {
     return count;
   }
 
+  [[nodiscard]] bool CanGrep() const override { return true; }
+  void Grep(std::string_view text, std::vector<std::string>& keys) override {
+    keys.clear();
+    const std::unique_ptr<rocksdb::Iterator> at(database_->NewIterator({}, values_));
+    for (at->SeekToFirst(); at->Valid(); at->Next()) {
+      if (at->value().ToStringView().find(text) != std::string_view::npos) {
+        keys.push_back(at->key().ToString());
+      }
+    }
+    Check(at->status());
+  }
+
   [[nodiscard]] Space Bytes() const override {
     Space space;
     space.Add("files, values", Property(values_, rocksdb::DB::Properties::kLiveSstFilesSize));

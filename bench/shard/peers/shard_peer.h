@@ -52,6 +52,16 @@ class ShardPeer {
     return records.size();
   }
 
+  /// Returns true if it can do Grep.
+  [[nodiscard]] virtual bool CanGrep() const { return false; }
+
+  /// Finds the keys of all values with this text anywhere, in any order, each once. Replaces what
+  /// is in `keys`. Requires CanGrep().
+  virtual void Grep(std::string_view text, std::vector<std::string>& keys) {
+    (void)text;
+    keys.clear();
+  }
+
   /// Its memory to answer, once built.
   [[nodiscard]] virtual Space Bytes() const = 0;
 };
