@@ -1,9 +1,14 @@
-# The memory of a server while much more data is loaded than one file of a shard holds, and its rate
-# of gets afterwards. Sourced by run.sh behind server.sh and redis.sh.
-# shellcheck shell=bash disable=SC2154
+# The memory of a server while data is loaded, and when it is quiet, and its rate of gets afterwards:
+# 10 GB, which is much more than one file of a shard holds, or 1 GiB with a small budget.
+# Sourced by run.sh behind server.sh and redis.sh.
+# shellcheck shell=bash disable=SC2034,SC2154
 
 growth_bytes=$((10 * 1000 * 1000 * 1000)) growth_budget=$((4 << 30))
-[[ ! $quick ]] || growth_bytes=$((64 << 20)) growth_budget=$((32 << 20))
+memory_bytes=$((1 << 30)) memory_budget=400000000
+if [[ $quick ]]; then
+  growth_bytes=$((64 << 20)) growth_budget=$((32 << 20))
+  memory_bytes=$((16 << 20)) memory_budget=$((8 << 20))
+fi
 
 # watch_memory PID: a line each second while the process lives: time, resident bytes, and which of
 # them are of files; keys, bytes and number of compressed files.
@@ -18,38 +23,42 @@ watch_memory() {
   done 2>/dev/null
 }
 
+# growth NAME BYTES BUDGET: figures go to NAME.csv and NAME.json.
 growth() {
-  say "loading $((growth_bytes / 1000000)) MB under a budget of $((growth_budget >> 20)) MiB"
+  local name=$1 bytes=$2 budget=$3
+  say "loading $((bytes / 1000000)) MB under a budget of $((budget / 1000000)) MB"
   stop_database
-  apart start_blowfish "$scratch/growth" --memory-budget "$growth_budget" --attributes "$attributes"
-  local csv=$results/shard/growth.csv began=$SECONDS watcher loaded
+  apart start_blowfish "$scratch/growth" --memory-budget "$budget" --attributes "$attributes"
+  local csv=$results/shard/$name.csv began=$SECONDS watcher loaded
   watch_memory "$database" >"$csv" &
   watcher=$!
-  "$bin/shard-data" --size "$growth_bytes" --format keyed --out - 2>"$scratch/errors" |
+  "$bin/shard-data" --size "$bytes" --format keyed --out - 2>"$scratch/errors" |
     "$bin/blowfish-load" --to "127.0.0.1:$blowfish_port" --drop-key - ||
     { cat "$scratch/errors" >&2 && return 1; }
   loaded=$((SECONDS - began))
   say "loaded in $loaded s; waiting for merges"
   await_calm
-  local quiet=$((SECONDS - began - 2))
+  local quiet=$((SECONDS - began - 2)) quiet_resident
+  quiet_resident=$(resident)
   say "gets"
   # It fails if a key is missing.
-  raw_bytes=$growth_bytes offer /dev/null --operations get --closed "$calibration" --depth 16 \
+  raw_bytes=$bytes offer /dev/null --operations get --closed "$calibration" --depth 16 \
     --connections 16 2>"$scratch/errors" || { cat "$scratch/errors" >&2 && return 1; }
   # While the server ends, its figures are wrong.
   kill "$watcher"
   wait "$watcher" || true
-  jq -n --arg commit "$commit" --arg machine "$machine" --argjson bytes "$growth_bytes" \
-    --argjson budget "$growth_budget" --argjson loaded_s "$loaded" --argjson quiet_s "$quiet" \
+  jq -n --arg commit "$commit" --arg machine "$machine" --argjson bytes "$bytes" \
+    --argjson budget "$budget" --argjson loaded_s "$loaded" --argjson quiet_s "$quiet" \
     --argjson keys "$(total keys)" --argjson files "$(total compressed_files)" \
     --argjson most "$(cut -d, -f2 "$csv" | sort -n | tail -n 1)" --argjson last "$(resident)" \
+    --argjson quiet_resident "$quiet_resident" \
     --argjson compressed "$(total compressed_bytes)" --slurpfile gets "$scratch/summary" \
-    '{$bytes, $budget, $keys, $loaded_s, $quiet_s, most_resident: $most, resident_at_end: $last,
+    '{$bytes, $budget, $keys, $loaded_s, $quiet_s, most_resident: $most, $quiet_resident, resident_at_end: $last,
       compressed_bytes: $compressed, $files, gets_per_s: ($gets[0].answered_per_s | round),
       $commit, $machine}' \
-    >"$results/shard/growth.json"
+    >"$results/shard/$name.json"
   stop_database
-  cat "$results/shard/growth.json"
-  gnuplot -e "out='$pictures/shard-growth.svg'; data='$csv'; budget=$growth_budget.0; \
-    caption='A load of $((growth_bytes / 1000000)) MB of line items into 2 shards'" "$here/growth.gp"
+  cat "$results/shard/$name.json"
+  gnuplot -e "out='$pictures/shard-$name.svg'; data='$csv'; budget=$budget.0; \
+    caption='A load of $((bytes / 1000000)) MB of line items into 2 shards'" "$here/growth.gp"
 }

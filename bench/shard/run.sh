@@ -10,6 +10,7 @@
 #   --growth-only   only a load of 10 GB into two shards, about half an hour; no other option has it
 #   --tight-only    only a server whose files are twice its memory, 18 minutes, as root; no other
 #                   option has it
+#   --memory-only   only a load of 1 GiB with a budget of 400 MB, 5 minutes; no other option has it
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #
 # Other options are shard-bench's, and imply only the comparison, with 64 MiB. Starts a private Redis
@@ -20,15 +21,14 @@ set -euo pipefail
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
 pictures=$here/../../docs/results
-quick='' static=1 server=1 changing=1 growing='' tight=''
+quick='' static=1 server=1 changing=1 only=''
 options=()
 while (($#)); do
   case $1 in
     --static-only) server='' ;;
     --server-only) static='' ;;
     --redis-only) static='' changing='' ;;
-    --growth-only) static='' growing=1 ;;
-    --tight-only) static='' tight=1 ;;
+    --growth-only | --memory-only | --tight-only) static='' only=${1#--} ;;
     --quick) quick=1 ;;
     -h | --help) usage && exit ;;
     *) options+=("$1") ;;
@@ -36,7 +36,7 @@ while (($#)); do
   shift
 done
 if ((${#options[@]})); then
-  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with --server-only, --redis-only, --growth-only, --tight-only" >&2 && exit 2; }
+  [[ $static ]] || { echo "bench shard: no option '${options[0]}' with an option that ends with -only" >&2 && exit 2; }
   server=''
 fi
 programs=(jq redis-cli)
@@ -138,17 +138,22 @@ if [[ $server ]]; then
   source "$here/growth.sh"
   # shellcheck source=/dev/null
   source "$here/tight.sh"
-  if [[ $growing ]]; then
-    growth
-  elif [[ $tight ]]; then
-    trap 'stop_database; close_group; rm -rf "$scratch"' EXIT
-    tight
-  elif [[ $changing ]]; then
-    : >"$scratch/runs"
-    changing_load
-    sharing
-    jq -s . "$scratch/runs" >"$results/shard/runs.json"
-  fi
-  [[ $growing || $tight ]] || beside_redis
+  case $only in
+    growth-only) growth growth "$growth_bytes" "$growth_budget" ;;
+    memory-only) growth memory "$memory_bytes" "$memory_budget" ;;
+    tight-only)
+      trap 'stop_database; close_group; rm -rf "$scratch"' EXIT
+      tight
+      ;;
+    *)
+      if [[ $changing ]]; then
+        : >"$scratch/runs"
+        changing_load
+        sharing
+        jq -s . "$scratch/runs" >"$results/shard/runs.json"
+      fi
+      beside_redis
+      ;;
+  esac
 fi
 say "$(cd "$pictures" && pwd)/shard-*.svg; figures in $(cd "$results/shard" && pwd)"
