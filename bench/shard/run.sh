@@ -10,6 +10,8 @@
 #   --growth-only   only a load of 10 GB into two shards, about half an hour; no other option has it
 #   --tight-only    only a server whose files are twice its memory, 18 minutes, as root; no other
 #                   option has it
+#   --kinds-only    only seven kinds of values beside line items, about 15 minutes; no other option
+#                   has it
 #   --memory-only   only a load of 1 GiB with a budget of 400 MB, 5 minutes; no other option has it
 #   --quick         less of everything, about 3 minutes in all; to BIN_DIR/../shard-quick/
 #
@@ -28,7 +30,7 @@ while (($#)); do
     --static-only) server='' ;;
     --server-only) static='' ;;
     --redis-only) static='' changing='' ;;
-    --growth-only | --memory-only | --tight-only) static='' only=${1#--} ;;
+    --growth-only | --memory-only | --tight-only | --kinds-only) static='' only=${1#--} ;;
     --quick) quick=1 ;;
     -h | --help) usage && exit ;;
     *) options+=("$1") ;;
@@ -42,7 +44,7 @@ fi
 programs=(jq redis-cli)
 [[ ! $static ]] || programs+=(gnuplot "$bin"/{shard-bench,shard-layers})
 [[ ! $server ]] ||
-  programs+=(gnuplot redis-benchmark "$bin"/{shard-data,shard-load,blowfish-load,blowfish-server})
+  programs+=(gnuplot redis-benchmark "$bin"/{shard-bench,shard-data,shard-load,blowfish-load,blowfish-server})
 for program in "${programs[@]}"; do
   command -v "$program" >/dev/null || { echo "bench shard: no $program" >&2 && exit 1; }
 done
@@ -137,10 +139,13 @@ if [[ $server ]]; then
   # shellcheck source=/dev/null
   source "$here/growth.sh"
   # shellcheck source=/dev/null
+  source "$here/kinds.sh"
+  # shellcheck source=/dev/null
   source "$here/tight.sh"
   case $only in
     growth-only) growth growth "$growth_bytes" "$growth_budget" ;;
     memory-only) growth memory "$memory_bytes" "$memory_budget" ;;
+    kinds-only) kinds ;;
     tight-only)
       trap 'stop_database; close_group; rm -rf "$scratch"' EXIT
       tight
