@@ -2,7 +2,7 @@
 # beside RocksDB and Redis, and the rate of merges of our server. Sourced by run.sh behind server.sh.
 # shellcheck shell=bash disable=SC2154
 
-kind_bytes=$((32 << 20)) kind_options=(--gets 50000 --substrings 100)
+kind_bytes=$((32 << 20)) kind_options=(--gets 50000 --substrings 100 --longest 0.5s)
 if [[ $quick ]]; then
   kind_bytes=$((1 << 20)) kind_options=(--gets 2000 --substrings 10 --repeats 1 --longest 0.1s)
 fi
