@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh BIN_DIR: simulates deployments of up to 100 nodes, and draws what their coordinator does.
+# run.sh BIN_DIR: simulates deployments of up to 100 nodes, and draws what their coordinator does, and what
+# clients get.
 #
-# Takes some seconds. Prints a table, and writes bench/results/deployment.json and deployment.svg.
-# README.md describes the figure.
+# Takes five minutes, and 6 GB of memory on two cores. Prints tables, and writes bench/results/deployment*.json,
+# deployment.svg and deployment-modes.svg. README.md describes the figures.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -21,3 +22,12 @@ trap 'rm -rf "$scratch"' EXIT
 "$bin/stout-sim" deployment --nodes 3,10,30,48,100 --ranges 16,100,1000 --json "$results/deployment.json"
 jq -r -f "$here/curves.jq" "$results/deployment.json" >"$scratch/curves"
 gnuplot -e "out='$results/deployment.svg'; data='$scratch/curves'" "$here/deployment.gp"
+
+"$bin/stout-sim" modes --json "$results/deployment-modes.json"
+"$bin/stout-sim" modes --mode ms+sc --nodes 3,10,30,100 --ranges 16,100,1000 --gets 50 --zipf 0 \
+  --json "$results/deployment-costs.json"
+for which in rates costs; do
+  file=$results/deployment-${which/rates/modes}.json
+  jq -r -L "$here" "include \"modes\"; $which" "$file" >"$scratch/$which"
+done
+gnuplot -e "out='$results/deployment-modes.svg'; rates='$scratch/rates'; costs='$scratch/costs'" "$here/modes.gp"

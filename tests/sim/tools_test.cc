@@ -386,6 +386,26 @@ TEST_CASE("replication compares its designs, and writes the same file for a seed
   CHECK(TextOf(file) == text);
 }
 
+TEST_CASE("modes runs the modes that it is given, and writes the same file for a seed",
+          "[command]") {
+  const Scratch scratch;
+  const std::string file = scratch.File("modes.json");
+  const std::vector<std::string> words = {
+      "modes",  "--mode",    "ms+sc,aa+ec", "--nodes", "3,5",    "--ranges", "8",
+      "--zipf", "0",         "--keys",      "1000",    "--gets", "50",       "--clients",
+      "2",      "--seconds", "0.01",        "--json",  file};
+  const Output output = Command(words);
+  REQUIRE(output.status == kOk);
+  CHECK_THAT(output.out, Contains("ms+sc") && Contains("aa+ec") && !Contains("ms+ec"));
+  const std::string text = TextOf(file);
+  CHECK(ParseJson(text).value().at("results").as_array().size() == 4);
+  REQUIRE(Command(words).status == kOk);
+  CHECK(TextOf(file) == text);
+  const Output large = Command({"modes", "--nodes", "100", "--ranges", "1000"});
+  CHECK(large.status == kBadOptions);
+  CHECK_THAT(large.err, Contains("aa+ec: --nodes times --ranges"));
+}
+
 TEST_CASE("oracle prints both best settings as whole results", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);

@@ -47,6 +47,7 @@ class Parser {
     AddGrid(tool);
     AddReplication(tool);
     AddDeployment();
+    AddModes();
     AddPlot();
     AddSchema();
   }
@@ -217,6 +218,37 @@ class Parser {
         ->type_name("FILE");
   }
 
+  void AddModes() {
+    CLI::App& app = Add("modes", "Rate of each mode by the number of nodes", modes_);
+    const auto list = [&app](const std::string& name, auto& values, const CLI::Validator& check,
+                             const std::string& help, const std::string& type) {
+      app.add_option(name, values, help)
+          ->delimiter(',')
+          ->check(check)
+          ->type_name(type)
+          ->capture_default_str();
+    };
+    list("--mode", modes_.modes, CLI::IsMember(modes_.modes), "Modes", "MODE,...");
+    list("--nodes", modes_.nodes, CLI::Range(1U, 100U), "Nodes, each with a datalet", "COUNT,...");
+    list("--ranges", modes_.ranges, CLI::Range(RangeId{1}, RangeId{1000}), "Ranges of keys",
+         "COUNT,...");
+    list("--gets", modes_.gets, program::NumberIn(0, 100),
+         "Requests that read a key; the others change one", "PERCENT,...");
+    list("--zipf", modes_.zipf, program::NumberIn(0, 10),
+         "Exponents of Zipf's law, by which keys are chosen; 0: uniformly", "NUMBER,...");
+    program::Options options(app);
+    options.Count("--replicas", modes_.replicas, 1, 16, "Members of a range");
+    options.Count("--keys", modes_.keys, 1, 100'000'000, "Keys");
+    options.Count("--clients", modes_.clients, 1, 10'000,
+                  "Clients for each node. Each waits for the answer to a request");
+    options.Number("--seconds", modes_.duration_s, 0.01, 1000, "Measured time of each run")
+        ->type_name("SECONDS");
+    options.Seed(modes_.seed, "The same seed gives the same runs");
+    AddJobs(app, modes_.jobs);
+    app.add_option("--json", modes_.json_file, "Write the results to this file; - is stdout")
+        ->type_name("FILE");
+  }
+
   void AddPlot() {
     CLI::App& plot = *app_.add_subcommand("plot", "Draw an SVG with gnuplot");
     plot.require_subcommand(1);
@@ -258,6 +290,7 @@ class Parser {
   PlotOptions plot_;
   ReplicationOptions replication_;
   DeploymentOptions deployment_;
+  ModesOptions modes_;
   SchemaOptions schema_;
 };
 

@@ -83,13 +83,29 @@ struct DeploymentOptions {
   std::string json_file;  ///< Empty: none; "-": the standard output.
 };
 
+struct ModesOptions {
+  std::vector<std::string> modes = {"ms+sc", "ms+ec", "aa+ec"};
+  std::vector<std::uint32_t> nodes = {3, 6, 12, 24, 48};
+  std::vector<RangeId> ranges = {192};
+  std::uint32_t replicas = 3;
+  std::vector<double> gets = {95, 50};   ///< Percent of the requests.
+  std::vector<double> zipf = {0, 0.99};  ///< Exponents of Zipf's law; 0: uniform.
+  std::uint64_t keys = 1'000'000;
+  std::uint32_t clients = 64;  ///< For each node.
+  double duration_s = 0.1;     ///< Of each run, after the warm-up.
+  unsigned jobs = 1;
+  std::uint64_t seed = 1;
+  std::string json_file;  ///< Empty: none; "-": the standard output.
+};
+
 struct SchemaOptions {
   std::string of = "scenario";  ///< Or "grid", "result".
   bool table = false;
 };
 
-using Command = std::variant<RunOptions, OracleOptions, SweepCommandOptions, GridOptions,
-                             PlotOptions, ReplicationOptions, DeploymentOptions, SchemaOptions>;
+using Command =
+    std::variant<RunOptions, OracleOptions, SweepCommandOptions, GridOptions, PlotOptions,
+                 ReplicationOptions, DeploymentOptions, ModesOptions, SchemaOptions>;
 
 /// Why a command could not be carried out, and the exit status for it.
 struct CommandError : std::runtime_error {
@@ -106,6 +122,7 @@ ExitCode Execute(const GridOptions& options, const Tool& tool);
 ExitCode Execute(const PlotOptions& options, const Tool& tool);
 ExitCode Execute(const ReplicationOptions& options, const Tool& tool);
 ExitCode Execute(const DeploymentOptions& options, const Tool& tool);
+ExitCode Execute(const ModesOptions& options, const Tool& tool);
 ExitCode Execute(const SchemaOptions& options, const Tool& tool);
 
 // --- What they share ---------------------------------------------------------------------------
