@@ -32,7 +32,7 @@ def change($lines; $zero; $before; $after):
   | {mode, at_s: (.from - $zero), lasted_s: (.to - .from),
      before_per_s: slowest($lines; $at - 10 * $before; $before),
      during_per_s: slowest($lines; $at; $seconds),
-     after_per_s: slowest($lines; $at + 10 * $seconds; $after - $seconds)}
+     after_per_s: slowest($lines; $at + 10 * $seconds; $after - 2)}
   | .ratio = .during_per_s / .before_per_s;
 
 def transitions($before; $after):

@@ -6,6 +6,7 @@
 #   redis       three Redis behind a stout-node, beside a Redis with two replicas and SET with WAIT 2
 #   stall       how long writes wait after one of three nodes fails
 #   transition  the rate of writes while the mode changes
+#   stall-aa, transition-aa   the same in mode aa+ec, and to and from it
 #   takeover    gets of keys that new owners do not have in memory, after a node was killed
 #   fill        a new member is filled with 1,000,000 states while clients write
 #   reads       gets from three blowfish-servers: one has no memory for layers; all are equal; one has
@@ -17,7 +18,7 @@
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures of rocksdb and redis to
 # bench/results/members.json, those of another part to members-PART.json, and the tables to a .txt beside
-# it. stall, transition, fill and steps have a plot in an .svg, too. With --quick, or rocksdb or redis
+# it. stall*, transition*, fill and steps have a plot in an .svg, too. With --quick, or rocksdb or redis
 # alone, all goes to BIN_DIR/../members/ instead.
 # README.md describes the method.
 set -euo pipefail
@@ -31,12 +32,12 @@ while (($#)); do
     --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
     rocksdb | redis) parts+=("$1") results=$bin/../members ;;
-    stall | transition | takeover | fill | reads | steps) parts+=("$1") ;;
+    stall | stall-aa | transition | transition-aa | takeover | fill | reads | steps) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
-((${#parts[@]})) || parts=(rocksdb redis stall transition takeover fill reads)
+((${#parts[@]})) || parts=(rocksdb redis stall stall-aa transition transition-aa takeover fill reads)
 for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-{bench,reads,steps},blowfish-{server,load},shard-data}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
@@ -127,7 +128,7 @@ mkdir -p "$results"
 modules=(members deployment reads steps)
 for part in "${parts[@]}"; do
   say "$part"
-  "measure_$part"
+  "measure_${part%-aa}"
   stop_servers
 done
 [[ ! -e $scratch/side.runs ]] || report members side '{comparisons: comparisons}' member_tables

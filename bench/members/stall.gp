@@ -1,6 +1,6 @@
 # Answered writes around the failure of a node, a line for each run. Needs: out, data (files
 # DATA-EVENT-RUN: seconds from the event, SETs/s in ranges of other owners, in those of the node),
-# runs.
+# runs, mode.
 set terminal svg size 1000,620 font "sans,13" background "white"
 set output out
 set encoding utf8
@@ -28,7 +28,7 @@ do for [e=1:2] {
       fillcolor rgb "#eeeeee" fillstyle solid noborder
     set label 1 "limit " . word(limits, r) . " s" at real(word(limits, r)), graph 0.94 left \
       offset 0.5, 0 font ",11" textcolor rgb "gray30"
-    if (e == 2 && r == 2) { unset object 1; unset label 1 }
+    if (mode eq "aa+ec" || e == 2 && r == 2) { unset object 1; unset label 1 }
     plot for [i=1:runs] sprintf("%s-%s-%d", data, word(events, e), i) using 1:(column(1 + r)) \
       with lines linewidth 1.2 linecolor rgb word(colours, r)
   }
