@@ -23,9 +23,11 @@ struct Load {
   std::uint64_t keys = 100'000;
   double zipf = 0;  ///< exponent of Zipf's law, with the first key the hottest; 0: uniform
   std::size_t value_bytes = 100;
-  bool samples = false;    ///< values are those of SampleAt, not `value_bytes` of the same letter
-  std::uint64_t gets = 0;  ///< percent of the requests; the others are SETs
-  std::uint64_t relaxed = 0;  ///< percent of the gets that go to a connection with READONLY
+  bool samples = false;     ///< values are those of SampleAt, not `value_bytes` of the same letter
+  std::uint64_t gets = 0;   ///< percent of the requests; the others are SETs and scans
+  std::uint64_t scans = 0;  ///< percent of the requests that list keys in order, with values
+  std::uint64_t scan_keys = 100;  ///< a scan lists 1 to this number of keys, uniformly
+  std::uint64_t relaxed = 0;      ///< percent of the gets that go to a connection with READONLY
   /// Each request goes to the owner of its key's slot, which CLUSTER SLOTS names.
   bool slots = false;
   bool fill = false;  ///< SETs each key once, and measures nothing
@@ -36,7 +38,7 @@ struct Load {
 /// What the clients saw in the measured time.
 class LoadResult {
  public:
-  enum Kind { kSet, kGet, kRelaxedGet };
+  enum Kind { kSet, kGet, kRelaxedGet, kScan };
   /// Counts requests that were answered in the measured time, whenever they were sent.
   /// `now`: when the answer came. `sent`: when the request was sent or was due. `kind` is that of
   /// the last request.
@@ -61,8 +63,8 @@ class LoadResult {
  private:
   std::uint64_t answered_ = 0;
   std::uint64_t requests_ = 0;
-  std::array<std::uint64_t, 3> counts_{};
-  std::array<Duration, 3> sums_{};
+  std::array<std::uint64_t, 4> counts_{};
+  std::array<Duration, 4> sums_{};
   std::vector<Duration> latencies_;
 };
 

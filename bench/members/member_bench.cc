@@ -28,9 +28,10 @@ std::string SeenOver(const Timeline& timeline) {
 
 std::string MeansOf(const LoadResult& result) {
   return fmt::format(
-      ",\"set_us\":{:.1f},\"get_us\":{:.1f},\"relaxed_get_us\":{:.1f},\"missing\":{}",
+      ",\"set_us\":{:.1f},\"get_us\":{:.1f},\"relaxed_get_us\":{:.1f},\"scan_us\":{:.1f},"
+      "\"missing\":{}",
       result.mean_us(LoadResult::kSet), result.mean_us(LoadResult::kGet),
-      result.mean_us(LoadResult::kRelaxedGet), result.missing);
+      result.mean_us(LoadResult::kRelaxedGet), result.mean_us(LoadResult::kScan), result.missing);
 }
 
 int Run(int argc, const char* const* argv) {
@@ -73,6 +74,11 @@ int Run(int argc, const char* const* argv) {
                  "With --server: exponent of Zipf's law, by which keys are chosen; 0: uniformly");
   options.Count("--gets", load.gets, 0, 100,
                 "With --server: percent of the requests that are GETs");
+  options.Count("--scans", load.scans, 0, 100,
+                "With --server: percent of the requests that list keys in order, with their "
+                "values, by STOUT.RANGE. --gets and --scans: at most 100 together");
+  options.Count("--scan-keys", load.scan_keys, 1, 1000,
+                "A scan lists 1 to this number of keys, chosen uniformly");
   options.Count("--relaxed", load.relaxed, 0, 100,
                 "Percent of the GETs that a client sends over a second connection to its server, "
                 "which is READONLY. Needs --pipeline 1");
@@ -90,11 +96,15 @@ int Run(int argc, const char* const* argv) {
     if (directory.empty() == server.empty())
       throw CLI::ValidationError("give one of --rocksdb and --server");
     const bool routed = load.slots || load.relaxed > 0 || load.fill;
-    if (server.empty() && (!timeline_file.empty() || load.ranges > 1 || load.rate > 0 ||
-                           load.gets > 0 || load.zipf > 0 || load.samples || routed))
+    if (server.empty() &&
+        (!timeline_file.empty() || load.ranges > 1 || load.rate > 0 || load.gets > 0 ||
+         load.scans > 0 || load.zipf > 0 || load.samples || routed))
       throw CLI::ValidationError(
-          "--timeline, --ranges, --rate, --gets, --zipf, --samples, --slots, --relaxed and --fill "
-          "need --server");
+          "--timeline, --ranges, --rate, --gets, --scans, --zipf, --samples, --slots, --relaxed "
+          "and "
+          "--fill need --server");
+    if (load.gets + load.scans > 100)
+      throw CLI::ValidationError("--gets and --scans: at most 100 together");
     if (routed && load.pipeline > 1)
       throw CLI::ValidationError("--slots, --relaxed and --fill need --pipeline 1");
   } catch (const CLI::ParseError& error) {

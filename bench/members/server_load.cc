@@ -184,10 +184,14 @@ class Choice {
     if (load.zipf > 0) zipf_.emplace(static_cast<std::uint32_t>(keys.size()), load.zipf);
   }
   LoadResult::Kind Kind() {
-    if (load_.gets == 0 || random_.Below(100) >= load_.gets) return LoadResult::kSet;
+    if (load_.gets + load_.scans == 0) return LoadResult::kSet;
+    const std::uint64_t percent = random_.Below(100);
+    if (percent >= load_.gets + load_.scans) return LoadResult::kSet;
+    if (percent >= load_.gets) return LoadResult::kScan;
     const bool relaxed = load_.relaxed > 0 && random_.Below(100) < load_.relaxed;
     return relaxed ? LoadResult::kRelaxedGet : LoadResult::kGet;
   }
+  std::string ScanKeys() { return fmt::to_string(1 + random_.Below(load_.scan_keys)); }
   std::string Key() {
     return KeyOf(keys_[zipf_ ? zipf_->Draw(random_) : random_.Below(keys_.size())]);
   }
@@ -246,6 +250,8 @@ asio::awaitable<void> RunClient(ServerRun& run, std::size_t number) {
       key = choice.Key();
       if (kind == LoadResult::kSet) {
         commands.Add({"SET", key, NewValue(load)});
+      } else if (kind == LoadResult::kScan) {
+        commands.Add({"STOUT.RANGE", key, "", "LIMIT", choice.ScanKeys(), "VALUES"});
       } else {
         commands.Add({"GET", key});
       }

@@ -2,7 +2,7 @@
 include "tables";
 
 # The side that the others of a part are compared with.
-def base: {throughput: "cluster", latency: "cluster", levels: "ms+sc", replicas: "1", nodes: "1"}[.];
+def base: {throughput: "cluster", latency: "cluster", levels: "ms+sc", replicas: "1", nodes: "1", scans: "slots"}[.];
 
 # Of lines of `measure`: for each case its sides, with medians and all runs.
 def cases:
@@ -17,7 +17,7 @@ def cases:
          | {$side, rate_per_s: ($own | map(.rate_per_s) | middle), ratio: ($ratios | middle), $ratios,
             p99_us: ($own | map(.p99_us) | middle), get_us: ($own | map(.get_us) | middle),
             relaxed_get_us: ($own | map(.relaxed_get_us) | middle),
-            set_us: ($own | map(.set_us) | middle),
+            set_us: ($own | map(.set_us) | middle), scan_us: ($own | map(.scan_us) | middle),
             cpu_us: ($own | map(.cpu_us) | (map(keys) | add | unique) as $names
               | . as $each | [$names[] as $name | {($name): ($each | map(.[$name]) | middle)}] | add),
             runs: ($own | map(del(.part, .case, .side)))}]}];
@@ -43,11 +43,15 @@ def costs($part): grid($part; "processor time for each request in us: all, and t
 def get_times($part): grid($part; "mean time in us of strong / relaxed gets, and of SETs";
   "\(.get_us | time) / \(.relaxed_get_us | time), \(.set_us | time)");
 
+def scan_times($part): grid($part; "mean time in us of gets, scans and SETs";
+  "\(.get_us | time) / \(.scan_us | time), \(.set_us | time)");
+
 # The tables of README.md.
 def short_tables:
-  ("throughput", "replicas", "levels", "nodes") as $part
+  ("throughput", "replicas", "levels", "nodes", "scans") as $part
   | "### \($part)", "", rates($part), costs($part),
-    (if $part == "levels" then get_times($part) else empty end);
+    (if $part == "levels" then get_times($part) else empty end),
+    (if $part == "scans" then scan_times($part) else empty end);
 
 def mode_tables:
   short_tables,

@@ -7,6 +7,7 @@
 #   replicas    1, 2 and 3 members for each range
 #   levels      strong and relaxed gets, mixed
 #   nodes       1, 2 and 3 nodes over three datalets
+#   scans       95 % scans of 1 to 100 keys in order, with ranges that are intervals of keys or slots
 #
 #   --quick     one round instead of five: shows that all works
 #   --keys N    keys, 20,000 by default
@@ -25,13 +26,13 @@ while (($#)); do
     --quick) rounds=1 results=$bin/../modes ;;
     --keys) keys=${2-} results=$bin/../modes && shift ;;
     -h | --help) usage && exit ;;
-    throughput | latency | replicas | levels | nodes) parts+=("$1") results=$bin/../modes ;;
+    throughput | latency | replicas | levels | nodes | scans) parts+=("$1") results=$bin/../modes ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
 [[ $keys =~ ^[1-9][0-9]{0,8}$ ]] || fail "--keys needs a number from 1 to 999999999"
-((${#parts[@]})) || parts=(throughput latency replicas levels nodes)
+((${#parts[@]})) || parts=(throughput latency replicas levels nodes scans)
 for program in etcd gnuplot jq nutcracker redis-server redis-cli "$bin"/{stout-node,member-bench}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
@@ -55,14 +56,15 @@ fill_side() {
   "$bin/member-bench" "$@" --keys "$keys" --value-bytes 32 --fill
 }
 
-# offer NAME SIDE OPTION...: the workloads `offered`, in cases that begin with NAME.
+# offer NAME SIDE OPTION...: the workloads `offered`, in cases that end with NAME. `kind`: gets or scans.
+kind=gets
 offer() {
   local workload gets zipf time=(--warm-up 300ms --measure 1200ms)
   ((round > 0)) || time=(--warm-up 1ms --measure 300ms)
   for workload in "${offered[@]}"; do
     read -r gets zipf <<<"$workload"
     [[ $zipf == 0 ]] && workload=uniform || workload="Zipf $zipf"
-    measure "$part" "$gets % gets, $workload$1" "$2" "${@:3}" --gets "$gets" --zipf "$zipf" \
+    measure "$part" "$gets % $kind, $workload$1" "$2" "${@:3}" "--$kind" "$gets" --zipf "$zipf" \
       --keys "$keys" --value-bytes 32 "${time[@]}"
   done
 }
@@ -199,6 +201,33 @@ measure_nodes() {
   for count in 1 2 3; do open_nodes "nodes$count" "$count" "$count" 3; done
   offered=("${workloads[@]:0:2}") counted=(ms+sc)
   take_turns side_deployment 1 2 3
+}
+
+# Redis lists no keys in order, so these datalets are in the memory of the nodes.
+open_scanned() { # PARTITION
+  local i bounds all=()
+  say "starting nodes with $1"
+  bounds=$(for i in {1..15}; do printf ',key:%012d' $((keys * i / 16)); done)
+  # shellcheck disable=SC2034
+  deployment=$1 asked=$1-0
+  for i in 0 1 2; do
+    join_node "$1-$i" memory: --replicas 3 --mode ms+ec --partition "${1/intervals/range:${bounds#,}}"
+    all+=("${addresses[$1-$i]}")
+  done
+  await 60 "all members are in" all_have 3
+  nodes[$1]=$(IFS=, && echo "${all[*]}")
+  fill_side --server "${nodes[$1]}"
+}
+
+side_scans() { # PARTITION
+  offered=("95 0" "95 .99")
+  for kind in scans gets; do offer ", 64 clients" "$1" --server "${nodes[$1]}"; done
+}
+
+measure_scans() {
+  open_scanned intervals
+  open_scanned slots
+  take_turns side_scans intervals slots
 }
 
 mkdir -p "$results"
