@@ -101,7 +101,8 @@ skew() {
       '.[$panel][] | [.load // .bytes, .blowfish, .replicas, .zstd, .hash] | map(. // "null") | @tsv' \
       "$results/shard/skew.json" >"$scratch/$panel"
   done
-  gnuplot -e "out='$pictures/shard-skew.svg'; needed='$scratch/needed'; carried='$scratch/carried'" \
+  jq -r '.loads | to_entries[] | "\(.key + 1) \(.value)"' "$results/shard/skew.json" >"$scratch/loads"
+  gnuplot -e "out='$pictures/shard-skew.svg'; loads='$scratch/loads'; needed='$scratch/needed'; carried='$scratch/carried'" \
     "$here/skew.gp"
 }
 

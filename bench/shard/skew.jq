@@ -35,9 +35,10 @@ def load($points; $bytes):
 def kinds: {blowfish: points("^blowfish"), replicas: points("^blowfish$"), zstd: points("^zstd$"),
             hash: points("^hash$")};
 
-# skew: memory by load, and load by memory.
+# skew: the load of each shard over that of the idlest, memory by load, and load by memory.
 def skew: kinds as $kinds
-  | {needed: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512 | . as $load
+  | {loads: (weights | map(. / weights[-1])),
+     needed: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512 | . as $load
               | {load: $load} + ($kinds | map_values(memory(.; $load)))],
      carried: [0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 1, 1.5, 2, 2.5, 3, 4 | . as $bytes
                | {bytes: $bytes} + ($kinds | map_values(load(.; $bytes)))]}
