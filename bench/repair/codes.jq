@@ -26,5 +26,21 @@ def codes: .runs[] | .mib as $mib | ($mib * 1048576) as $values | [schemes] | la
      times_ours: (.moved / $ours.moved | rounded(1)),
      seconds_1_gbit: (time(1) | rounded(2)), seconds_10_gbit: (time(10) | rounded(2))};
 
+# closed: of what closed_side has measured, medians, and the gets of each round over those alone.
+def middle: sort | .[length / 2 | floor];
+def closed: . as $all
+  | [("alone", "code-1", "code-10", "copy") as $side | [$all[] | select(.side == $side)] as $own
+     | [$own[] as $run
+        | $run.gets_per_s / first($all[] | select(.side == "alone" and .round == $run.round) | .gets_per_s)] as $ratios
+     | {$side, gets_per_s: ($own | map(.gets_per_s) | middle), sent_per_s: ($own | map(.sent_per_s) | middle),
+        ratio: ($ratios | middle), $ratios}];
+
+def closed_table: ["MiB", "the source", "sends MB/s", "gets/s", "times alone", "of each round"],
+  (.runs[] | .mib as $mib | .closed[]
+   | [$mib, {alone: "sends nothing", "code-1": "sends blocks, 1 Gbit/s", "code-10": "sends blocks, 10 Gbit/s",
+             copy: "is copied"}[.side],
+      (if .sent_per_s then .sent_per_s / 1e6 | rounded(1) else "" end), .gets_per_s, (.ratio | rounded(2)),
+      "\(.ratios | min | rounded(2)) to \(.ratios | max | rounded(2))"]) | @tsv;
+
 def codes_table: ["MiB", "scheme", "stored / values", "moved / values", "times ours", "s at 1 Gbit/s", "at 10"],
   (codes | [.[]]) | @tsv;

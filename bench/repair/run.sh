@@ -2,7 +2,8 @@
 # run.sh BIN_DIR [SIZE...]: how a member gets its data back that lost its directory: by
 # blowfish-server --copy-from, and by a fill, key by key. Measures bytes, the time until the member
 # serves and until its layers are back, and the gets of the source meanwhile. A second table has the
-# paper's figure 7: replicas and the Reed-Solomon code RS(10,2).
+# paper's figure 7: replicas and the Reed-Solomon code RS(10,2). A third one has the highest rate of gets of a
+# source, while it sends what each of them needs.
 #
 #   SIZE      MiB of line items; by default 64 and 256. Otherwise figures go to BIN_DIR/../repair/
 #   --quick   4 MiB and shorter loads, to BIN_DIR/../repair-quick/
@@ -13,17 +14,17 @@ set -euo pipefail
 
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
-sizes=() seconds=10 rate=4000
+sizes=() seconds=10 rate=4000 rounds=5
 while (($#)); do
   case $1 in
-    --quick) sizes=(4) seconds=2 results=$bin/../repair-quick ;;
+    --quick) sizes=(4) seconds=2 rounds=1 results=$bin/../repair-quick ;;
     -h | --help) usage && exit ;;
     *) sizes+=("$1") results=$bin/../repair ;;
   esac
   shift
 done
 ((${#sizes[@]})) || sizes=(64 256)
-for program in jq redis-cli "$bin"/{blowfish-server,blowfish-load,repair-codes,repair-fill,shard-data,shard-load}; do
+for program in jq python3 redis-cli "$bin"/{blowfish-server,blowfish-load,repair-codes,repair-fill,shard-data,shard-load}; do
   command -v "$program" >/dev/null || { echo "bench repair: no $program; repair-codes needs libisal-dev" >&2 && exit 1; }
 done
 mkdir -p "$results"
@@ -34,13 +35,13 @@ source "$here/../../sample-apps/demo/databases.sh"
 source "$here/../blowfish.sh"
 
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/stout-repair.XXXXXX")
-source_process='' target_process='' load_process=''
+source_process='' target_process='' load_process='' sender_process=''
 stop() { # VARIABLE: with the name of a process
   [[ -z ${!1} ]] || kill "${!1}" 2>/dev/null || true
   [[ -z ${!1} ]] || wait "${!1}" 2>/dev/null || true
   printf -v "$1" ''
 }
-trap 'for each in load target source; do stop "${each}_process"; done; rm -rf "$scratch"' EXIT
+trap 'for each in load sender target source; do stop "${each}_process"; done; rm -rf "$scratch"' EXIT
 trap 'echo "bench repair: interrupted" >&2; exit 130' INT TERM
 
 now() { echo "$EPOCHREALTIME"; }
@@ -135,7 +136,7 @@ measure_codes() {
   find "$scratch/source/data" -path "*/shard-*" -type f -print0 | sort -z | xargs -0 cat >"$scratch/files"
   jq -n --argjson values "$("$bin/repair-codes" "$scratch/values")" \
     --argjson files "$("$bin/repair-codes" "$scratch/files")" '{$values, $files}'
-  rm "$scratch"/{values,files}
+  rm "$scratch/files"
 }
 
 # begin_gets MiB TIME, end_gets: gets at the source, at a fixed rate; prints their summary.
@@ -180,6 +181,50 @@ gets_beside_fill() {
   end_gets
 }
 
+# --- The highest rate of gets -----------------------------------------------------------------------------
+
+begin_closed() { # MiB: as many gets as the source answers
+  "$bin/shard-load" --to "127.0.0.1:$source_port" --size "$1MiB" --operations get --csv /dev/null \
+    --json "$scratch/closed" --closed "$((seconds / 2))s" 2>"$scratch/errors" &
+  load_process=$!
+}
+
+# A source of a code's repair sends a tenth of what the link of the new server carries, of 1 or 10 Gbit/s. All
+# of it is in the page cache. Copies follow each other, as fast as they can.
+closed_side() { # MiB SIDE
+  local gets copies=0 sends=null bin=$bin
+  if [[ $2 == code-* ]]; then
+    python3 "$here/send_blocks.py" $((${2#code-} * 12500000)) "$scratch/values" >"$scratch/sends" &
+    sender_process=$!
+  fi
+  begin_closed "$1"
+  bin=$low
+  while [[ $2 == copy ]] && kill -0 "$load_process" 2>/dev/null; do
+    copy "$1"
+    copies=$((copies + 1))
+  done
+  ((!copies)) || sends=$(jq --argjson copies "$copies" --argjson time $((seconds / 2)) '.bytes * $copies / $time' \
+    "$scratch/by_copy")
+  wait "$load_process" || { cat "$scratch/errors" >&2 && return 1; }
+  load_process=''
+  gets=$(jq .answered_per_s "$scratch/closed")
+  stop target_process
+  if [[ $sender_process ]]; then
+    stop sender_process
+    sends=$(<"$scratch/sends")
+  fi
+  ((round == 0)) || jq -cn --arg side "$2" --argjson round "$round" --argjson gets "$gets" --argjson sends "$sends" \
+    '{$side, $round, gets_per_s: $gets, sent_per_s: $sends}' >>"$scratch/closed.runs"
+}
+closed_sides() { # MiB
+  local round side
+  : >"$scratch/closed.runs"
+  for ((round = 0; round <= rounds; ++round)); do
+    for side in alone code-1 code-10 copy; do closed_side "$1" "$side"; done
+  done
+  jq -s -L "$here" 'include "codes"; closed' "$scratch/closed.runs"
+}
+
 commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 # report: all sizes so far.
@@ -194,7 +239,9 @@ report() {
      | [$run.mib, $by, ($way.bytes | mb), $way.serves_s, $way.layers_s, $gets.p50_ms, $gets.p99_ms,
         $run.gets.before.p50_ms, $run.gets.before.p99_ms]) | @tsv' "$results/repair.json" |
     column -t -s "$(printf '\t')"
-  jq -r -L "$here" 'include "codes"; codes_table' "$results/repair.json" | column -t -s "$(printf '\t')"
+  for table in codes_table closed_table; do
+    jq -r -L "$here" "include \"codes\"; $table" "$results/repair.json" | column -t -s "$(printf '\t')"
+  done
 }
 
 : >"$scratch/runs"
@@ -214,13 +261,16 @@ for size in "${sizes[@]}"; do
   say "gets beside a fill"
   gets_beside_fill "$size" >"$scratch/beside_fill"
   stop target_process
+  say "the highest rate of gets"
+  closed_sides "$size" >"$scratch/by_side"
   stop source_process
-  rm -rf "$scratch"/{source,target}
+  rm -rf "$scratch"/{source,target,values}
   jq -cn --argjson size "$size" --argjson compressed "$compressed_bytes" --slurpfile copy "$scratch/by_copy" \
     --slurpfile fill "$scratch/by_fill" --slurpfile before "$scratch/before" --slurpfile codes "$scratch/codes" \
+    --slurpfile closed "$scratch/by_side" \
     --slurpfile beside_copy "$scratch/beside_copy" --slurpfile beside_fill "$scratch/beside_fill" \
     '$copy[0] as $copy | $fill[0] as $fill
-     | {mib: $size, compressed_bytes: $compressed, $copy, $fill, codes: $codes[0],
+     | {mib: $size, compressed_bytes: $compressed, $copy, $fill, codes: $codes[0], closed: $closed[0],
       gets: {before: $before[0], beside_copy: $beside_copy[0], beside_fill: $beside_fill[0]},
       ratios: {bytes: ($fill.bytes / $copy.bytes), serves: ($fill.serves_s / $copy.serves_s),
                layers: ($fill.layers_s / $copy.layers_s)} | map_values(. * 100 | round / 100)}' \
