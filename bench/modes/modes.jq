@@ -2,7 +2,7 @@
 include "tables";
 
 # The side that the others of a part are compared with.
-def base: {throughput: "cluster", latency: "cluster", levels: "ms+sc", replicas: "1", nodes: "1", scans: "slots"}[.];
+def base: {throughput: "cluster", latency: "cluster", levels: "ms+sc", replicas: "1", nodes: "1", polyglot: "Redis", scans: "slots"}[.];
 
 # Of lines of `measure`: for each case its sides, with medians and all runs.
 def cases:
@@ -48,7 +48,7 @@ def scan_times($part): grid($part; "mean time in us of gets, scans and SETs";
 
 # The tables of README.md.
 def short_tables:
-  ("throughput", "replicas", "levels", "nodes", "scans") as $part
+  ("throughput", "replicas", "levels", "nodes", "polyglot", "scans") as $part
   | "### \($part)", "", rates($part), costs($part),
     (if $part == "levels" then get_times($part) else empty end),
     (if $part == "scans" then scan_times($part) else empty end);

@@ -7,6 +7,7 @@
 #   replicas    1, 2 and 3 members for each range
 #   levels      strong and relaxed gets, mixed
 #   nodes       1, 2 and 3 nodes over three datalets
+#   polyglot    datalets of one kind, and of three kinds
 #   scans       95 % scans of 1 to 100 keys in order, with ranges that are intervals of keys or slots
 #
 #   --quick     one round instead of five: shows that all works
@@ -26,13 +27,13 @@ while (($#)); do
     --quick) rounds=1 results=$bin/../modes ;;
     --keys) keys=${2-} results=$bin/../modes && shift ;;
     -h | --help) usage && exit ;;
-    throughput | latency | replicas | levels | nodes | scans) parts+=("$1") results=$bin/../modes ;;
+    throughput | latency | replicas | levels | nodes | polyglot | scans) parts+=("$1") results=$bin/../modes ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
 [[ $keys =~ ^[1-9][0-9]{0,8}$ ]] || fail "--keys needs a number from 1 to 999999999"
-((${#parts[@]})) || parts=(throughput latency replicas levels nodes scans)
+((${#parts[@]})) || parts=(throughput latency replicas levels nodes polyglot scans)
 for program in etcd gnuplot jq nutcracker redis-server redis-cli "$bin"/{stout-node,member-bench}; do
   command -v "$program" >/dev/null || fail "no $program"
 done
@@ -203,20 +204,41 @@ measure_nodes() {
   take_turns side_deployment 1 2 3
 }
 
-# Redis lists no keys in order, so these datalets are in the memory of the nodes.
-open_scanned() { # PARTITION
-  local i bounds all=()
-  say "starting nodes with $1"
-  bounds=$(for i in {1..15}; do printf ',key:%012d' $((keys * i / 16)); done)
+# open_datalets NAME URL URL URL [OPTION...]: a deployment of three nodes, each with one of these datalets.
+open_datalets() {
+  local i urls=("${@:2:3}") all=()
+  say "starting $1"
   # shellcheck disable=SC2034
   deployment=$1 asked=$1-0
   for i in 0 1 2; do
-    join_node "$1-$i" memory: --replicas 3 --mode ms+ec --partition "${1/intervals/range:${bounds#,}}"
+    join_node "$1-$i" "${urls[i]}" --replicas 3 --mode ms+ec "${@:5}"
     all+=("${addresses[$1-$i]}")
   done
   await 60 "all members are in" all_have 3
-  nodes[$1]=$(IFS=, && echo "${all[*]}")
+  nodes[$1]=$(IFS=, && echo "${all[*]}") replicas[$1]=3
   fill_side --server "${nodes[$1]}"
+}
+
+# RocksDB syncs each write. Reports by SQL are in the demo, where PostgreSQL is a lazy member.
+measure_polyglot() {
+  local redis=("${datalets[@]/%//1?detect_loss=true}")
+  open_datalets Redis "${redis[@]}"
+  open_datalets RocksDB rocksdb rocksdb rocksdb
+  open_datalets memory memory: memory: memory:
+  open_datalets mixed "${datalets[0]}/2?detect_loss=true" rocksdb memory:
+  offered=("95 0" "62 0" "50 0")
+  take_turns side_polyglot Redis RocksDB memory mixed
+}
+side_polyglot() { # NAME
+  enter "$1" ms+ec
+  offer ", 64 clients" "$1" "${client[@]}"
+}
+
+# Redis lists no keys in order.
+open_scanned() { # PARTITION
+  local bounds
+  bounds=$(for i in {1..15}; do printf ',key:%012d' $((keys * i / 16)); done)
+  open_datalets "$1" memory: memory: memory: --partition "${1/intervals/range:${bounds#,}}"
 }
 
 side_scans() { # PARTITION
