@@ -250,7 +250,6 @@ std::string Complete(const CLI::App& app, Config& config) {
       return wrong;
   }
   if (!config.join.empty()) config.limits.max_servers = kServerConnections;
-  if (config.scope.empty()) return "--scope is empty: give a name, like stout-node";
   Diagnostics why;
   if (!resp::LoadTls(config.tls, &why)) return why.message;
   std::string wrong;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "program/config_file.h"
+#include "program/options.h"
 #include "stout/adapters/store_url.h"
 #include "stout/version.h"
 
@@ -38,7 +39,8 @@ void AddVersion(CLI::App& app) {
 void AddConfigFile(CLI::App& app) {
   app.config_formatter(std::make_shared<ConfigFile>());
   app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(WhyEmpty);
   app.allow_config_extras(false);
 }
 

@@ -41,6 +41,10 @@ std::string ReadPassword(const std::string& path, std::string& password) {
 
 }  // namespace
 
+std::string WhyEmpty(const std::string& text) {
+  return text.empty() ? "the value is empty: give one, or leave the option out" : "";
+}
+
 std::optional<double> ParseNumberIn(double min, double max, std::string_view text) {
   const auto number = internal::ParseNumber<double>(text);
   return number && *number >= min && *number <= max ? number : std::nullopt;
@@ -67,7 +71,11 @@ CLI::Option* Options::Flag(const std::string& name, bool& value, const std::stri
 
 CLI::Option* Options::Text(const std::string& name, std::string& value, const std::string& help,
                            const std::string& type) {
-  return app_.add_option(name, value, help)->type_name(type)->capture_default_str()->group(group_);
+  return app_.add_option(name, value, help)
+      ->type_name(type)
+      ->capture_default_str()
+      ->group(group_)
+      ->check(WhyEmpty);
 }
 
 CLI::Option* Options::Texts(const std::string& name, std::vector<std::string>& values,
@@ -75,7 +83,8 @@ CLI::Option* Options::Texts(const std::string& name, std::vector<std::string>& v
   return app_.add_option(name, values, help)
       ->type_name(type)
       ->allow_extra_args(false)
-      ->group(group_);
+      ->group(group_)
+      ->check(WhyEmpty);
 }
 
 CLI::Option* Options::Counted(const std::string& name, const std::string& help,
@@ -162,9 +171,8 @@ CLI::Option* Options::Metrics(std::optional<Address>& value, const std::string& 
                 [&value](const std::string& text) {
                   const bool is_port = text.find(':') == std::string::npos;
                   value = ParseAddress(is_port ? ":" + text : text);
-                  return value || text.empty()
-                             ? std::string()
-                             : fmt::format("'{}' is not HOST:PORT, like 127.0.0.1:9100", text);
+                  return value ? std::string()
+                               : fmt::format("'{}' is not HOST:PORT, like 127.0.0.1:9100", text);
                 });
 }
 
@@ -180,7 +188,6 @@ void Options::UnixSocket(std::string& path, mode_t& mode) {
            "A file by which clients of this machine reach the server beside --listen. They need no "
            "TLS",
            "FILE");
-  file->check([](const std::string& text) { return text.empty() ? "FILE is empty" : ""; });
   Read(
       "--unix-socket-mode", "The mode of that file. Clients must be allowed to write to it", "MODE",
       fmt::format("{:04o}", mode),
@@ -238,7 +245,9 @@ CLI::Option* Options::Parsed(const std::string& name, const std::string& help,
                              const std::string& type, const std::string& shown_default,
                              std::function<std::string(const std::string&)> read) {
   const auto store = [name, read = std::move(read)](const CLI::results_t& texts) {
-    if (const std::string wrong = read(texts.back()); !wrong.empty()) {
+    std::string wrong = WhyEmpty(texts.back());
+    if (wrong.empty()) wrong = read(texts.back());
+    if (!wrong.empty()) {
       throw CLI::ValidationError(name, wrong);
     }
     return true;

@@ -32,6 +32,10 @@ inline constexpr Duration kMaxLeaseTime = std::chrono::hours(24);
 /// Returns the number in [min, max] that the whole text is; nullopt otherwise, and for "nan".
 [[nodiscard]] std::optional<double> ParseNumberIn(double min, double max, std::string_view text);
 
+/// Returns the problem of an empty value, or "". It is often a shell variable that is not set, and
+/// must not mean that the option is not given.
+[[nodiscard]] std::string WhyEmpty(const std::string& text);
+
 /// Accepts a number in [min, max], for options that take several. Unlike CLI::Range it refuses
 /// "nan".
 [[nodiscard]] CLI::Validator NumberIn(double min, double max);
@@ -40,7 +44,7 @@ inline constexpr Duration kMaxLeaseTime = std::chrono::hours(24);
 /// Each option reads into a variable, and --help shows the variable's value as the default.
 ///
 /// Ranges are inclusive. A text outside its range is a CLI::ValidationError, which names the
-/// option, the problem, the range and the remedy.
+/// option, the problem, the range and the remedy. An empty text is refused.
 class Options {
  public:
   /// `app`, and the variables that the options read into, outlive the parsing.
@@ -130,7 +134,7 @@ class Options {
   CLI::Option* HttpUrl(const std::string& name, Address& value, const std::string& help);
 
   /// Reads --metrics, the address of the pages for operators. A port alone is every address of the
-  /// machine, and "" none.
+  /// machine.
   CLI::Option* Metrics(std::optional<Address>& value, const std::string& help);
 
   /// A file, whose first line becomes `password`, without its line end (LF or CRLF).

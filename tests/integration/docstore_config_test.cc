@@ -225,7 +225,7 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
   says({"--log-level", "loud"}, "--log-level");
   says({"--max-section-bytes", "9MiB"}, "--max-batch-bytes must exceed --max-section-bytes");
   says({"--prefix-ordering"}, "max-batch-items");
-  says({"--scope", ""}, "--scope is empty");
+  says({"--scope", ""}, "--scope: the value is empty");
   says({"--leases", "in-process:", "--lease-ttl", "20s", "--drain-timeout", "41s"},
        "--drain-timeout must exceed 41s, which is twice --handover-timeout, --lease-ttl and 1s");
   says({"--handover-timeout", "3000000000s"},

@@ -57,7 +57,7 @@ TEST_CASE("a node has a Unix socket for clients of its machine, without TLS", "[
   CHECK_THAT(client.Do({"CLIENT", "LIST"}), Contains("addr=unix"));
 
   CHECK_THAT(ErrorOf(started_at(path)), Contains("Address already in use; choose another file"));
-  CHECK_THAT(ErrorOf(started_at("")), Contains("FILE is empty"));
+  CHECK_THAT(ErrorOf(started_at("")), Contains("--unix-socket: the value is empty"));
   CHECK_THAT(ErrorOf(started_at(node.files() + "/cert.pem")), Contains("Address already in use"));
   CHECK(std::filesystem::is_regular_file(node.files() + "/cert.pem"));
   CHECK_THAT(ErrorOf(started_at(std::string(200, 'x'))), Contains("File name too long"));

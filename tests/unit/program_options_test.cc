@@ -73,6 +73,10 @@ struct Values {
   Address listen{.port = 8080};
   std::string password = "of the environment";
   std::string level = "info";
+  std::string name = "a name";
+  std::vector<std::string> names;
+  std::optional<Address> metrics;
+  std::string certificate, key;
 };
 
 struct Ended {
@@ -98,6 +102,11 @@ Ended Run(std::vector<const char*> arguments) {
   options.Listen("--listen", values.listen, "An address");
   options.PasswordFile("--password-file", values.password, "A password");
   options.LogLevel(values.level);
+  options.Text("--name", values.name, "A name", "NAME");
+  options.Texts("--names", values.names, "Several names", "NAME");
+  options.Metrics(values.metrics, "An address");
+  options.Tls(values.certificate, values.key);
+  AddConfigFile(app);
 
   arguments.insert(arguments.begin(), "program-test");
   std::ostringstream out, err;
@@ -175,6 +184,18 @@ TEST_CASE("an error has the option, the problem, the range and the remedy", "[pr
   says({"--log-level", "loud"},
        "--log-level: 'loud' is not trace, debug, info, warning, error or off\n");
   says({"--no-such"}, "The following argument was not expected: --no-such");
+}
+
+// As of a variable of the shell that is not set.
+TEST_CASE("an empty value is refused and does not mean that an option is not given", "[program]") {
+  const auto name = GENERATE(as<std::string>{}, "--name", "--names", "--metrics", "--listen",
+                             "--password-file", "--config", "--tls-cert");
+  std::vector<const char*> arguments = {name.c_str(), ""};
+  if (name == "--tls-cert") arguments.insert(arguments.end(), {"--tls-key", ""});
+  const Ended ended = Run(std::move(arguments));
+  CAPTURE(ended.err);
+  CHECK(ended.code == kBadOptions);
+  CHECK(ended.err.starts_with(name + ": the value is empty: give one, or leave the option out\n"));
 }
 
 TEST_CASE("an error does not repeat the password of a URL", "[program]") {

@@ -238,7 +238,6 @@ std::string CheckTogether(const CLI::App& app, Config& config) {
         !wrong.empty())
       return wrong;
   }
-  if (config.documents.scope.empty()) return "--scope is empty: give a name, like docstore";
   std::string wrong = Validate(engine).value_or("");
   std::replace(wrong.begin(), wrong.end(), '_', '-');  // names of fields to names of options
   return wrong;
