@@ -1,5 +1,9 @@
 #include "program/command_line.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -25,6 +29,16 @@ class Formatter : public CLI::Formatter {
   }
 };
 
+// CLI11 would say only that the file is missing.
+std::string WhyUnreadable(const std::string& path) {
+  if (path.empty()) return WhyEmpty(path);
+  if (CLI::detail::check_path(path.c_str()) == CLI::detail::path_type::directory) {
+    return fmt::format("'{}' is a directory", path);
+  }
+  if (::access(path.c_str(), R_OK) == 0) return "";
+  return fmt::format("'{}' cannot be read: {}", path, std::strerror(errno));
+}
+
 }  // namespace
 
 void AddVersion(CLI::App& app) {
@@ -40,7 +54,7 @@ void AddConfigFile(CLI::App& app) {
   app.config_formatter(std::make_shared<ConfigFile>());
   app.set_config("--config", "", "Read options from a TOML or JSON file; the command line wins")
       ->type_name("FILE")
-      ->check(WhyEmpty);
+      ->check(WhyUnreadable);
   app.allow_config_extras(false);
 }
 
@@ -52,6 +66,11 @@ int Explain(const CLI::App& app, const CLI::ParseError& error,
         "--config: there is no option '{}'; the file takes the options of --help without the "
         "leading --, for example log-level = \"debug\"\n",
         text.substr(text.rfind(' ') + 1));
+    return error.get_exit_code();
+  }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::FileError)) {
+    // Only --config reads a file here.
+    err << fmt::format("--config: '{}' {}\n", app["--config"]->results().back(), error.what());
     return error.get_exit_code();
   }
   std::ostringstream problem;

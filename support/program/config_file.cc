@@ -18,8 +18,8 @@ namespace json = boost::json;
 std::vector<CLI::ConfigItem> FromJson(const std::string& text) {
   boost::system::error_code ec;
   const json::value document = json::parse(text, ec);
-  if (ec) throw CLI::FileError("the configuration file is not valid JSON: " + ec.message());
-  if (!document.is_object()) throw CLI::FileError("the configuration file is not a JSON object");
+  if (ec) throw CLI::FileError("is not valid JSON: " + ec.message());
+  if (!document.is_object()) throw CLI::FileError("is not a JSON object");
   std::vector<CLI::ConfigItem> items;
   for (const auto& [name, value] : document.get_object()) {
     CLI::ConfigItem item;
@@ -34,8 +34,8 @@ std::vector<CLI::ConfigItem> FromJson(const std::string& text) {
                                           : !several->empty() &&
                                                 std::all_of(several->begin(), several->end(), add);
     if (!valid) {
-      throw CLI::FileError("in the configuration file, " + item.name +
-                           " must be a string, a number, true or false, or an array of these");
+      throw CLI::FileError("has a wrong value of '" + item.name +
+                           "': write a string, a number, true or false, or an array of these");
     }
     items.push_back(std::move(item));
   }
@@ -50,7 +50,7 @@ std::string ReadAll(std::istream& input) {
     input.read(part.data(), part.size());
     text.append(part.data(), static_cast<std::size_t>(input.gcount()));
   } while (input);
-  if (input.bad()) throw CLI::FileError("the configuration file cannot be read");
+  if (input.bad()) throw CLI::FileError("cannot be read");
   return text;
 }
 

@@ -232,9 +232,13 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
        "--handover-timeout: '3000000000s' is not a time from 1ns to 86400s");
   says({"--lease-ttl", "25h"}, "--lease-ttl");
   says({"--no-such-option"}, "--no-such-option");
-  says({"--config", "/no/such/file"}, "/no/such/file");
-  says({"--config", "/tmp"}, "/tmp");
-  says({"--config", "/proc/self/mem"}, "the configuration file cannot be read");
+  says({"--config", "/no/such/file"},
+       "--config: '/no/such/file' cannot be read: No such file or directory");
+  says({"--config", "/tmp"}, "--config: '/tmp' is a directory");
+  says({"--config", "/proc/self/mem"}, "--config: '/proc/self/mem' cannot be read");
+  const File broken("{\"listen\": ");
+  says({"--config", broken.path()},
+       fmt::format("--config: '{}' is not valid JSON: incomplete", broken.path()));
 }
 
 TEST_CASE("help documents every option with its unit and default", "[docstore]") {
