@@ -285,7 +285,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
              "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
   program::AddConfigFile(app);
-  return program::ReadServerArguments(app, argc, argv, [&] { return Complete(app, config); });
+  return program::ReadArguments(app, argc, argv, [&] { return Complete(app, config); });
 }
 
 }  // namespace stout::node

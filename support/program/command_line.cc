@@ -58,29 +58,29 @@ void AddConfigFile(CLI::App& app) {
   app.allow_config_extras(false);
 }
 
-int Explain(const CLI::App& app, const CLI::ParseError& error,
-            std::span<const char* const> arguments, std::ostream& out, std::ostream& err) {
+ExitCode Explain(const CLI::App& app, const CLI::ParseError& error,
+                 std::span<const char* const> arguments, std::ostream& out, std::ostream& err) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConfigError)) {
     const std::string_view text = error.what();  // "INI was not able to parse NAME"
     err << fmt::format(
         "--config: there is no option '{}'; the file takes the options of --help without the "
         "leading --, for example log-level = \"debug\"\n",
         text.substr(text.rfind(' ') + 1));
-    return error.get_exit_code();
+    return kBadOptions;
   }
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::FileError)) {
     // Only --config reads a file here.
     err << fmt::format("--config: '{}' {}\n", app["--config"]->results().back(), error.what());
-    return error.get_exit_code();
+    return kBadOptions;
   }
   std::ostringstream problem;
   const int code = app.exit(error, out, problem);
   err << RedactedMessage(problem.str(), arguments);
-  return code;
+  return code == 0 ? kOk : kBadOptions;
 }
 
-std::optional<int> ReadServerArguments(CLI::App& app, int argc, const char* const* argv,
-                                       const CheckOptions& check) {
+std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const* argv,
+                                      const CheckOptions& check) {
   AddVersion(app);
   try {
     app.parse(argc, argv);
@@ -91,13 +91,6 @@ std::optional<int> ReadServerArguments(CLI::App& app, int argc, const char* cons
     return Explain(app, error, {argv, static_cast<std::size_t>(argc)}, std::cout, std::cerr);
   }
   return std::nullopt;
-}
-
-std::optional<ExitCode> ReadArguments(CLI::App& app, int argc, const char* const* argv,
-                                      const CheckOptions& check) {
-  const std::optional<int> code = ReadServerArguments(app, argc, argv, check);
-  if (!code) return std::nullopt;
-  return *code == 0 ? kOk : kBadOptions;
 }
 
 }  // namespace stout::program

@@ -22,9 +22,9 @@ void AddVersion(CLI::App& app);
 void AddConfigFile(CLI::App& app);
 
 /// Prints --help or --version to `out`, or the problem to `err`, without the secrets of URLs among
-/// `arguments`. Returns 0, or CLI11's code of the problem.
-int Explain(const CLI::App& app, const CLI::ParseError& error,
-            std::span<const char* const> arguments, std::ostream& out, std::ostream& err);
+/// `arguments`. Returns kOk or kBadOptions.
+ExitCode Explain(const CLI::App& app, const CLI::ParseError& error,
+                 std::span<const char* const> arguments, std::ostream& out, std::ostream& err);
 
 /// Returns the problem that only the combination of options shows, or "". It may also throw a
 /// CLI::ValidationError, which names the option.
@@ -35,12 +35,6 @@ using CheckOptions = std::function<std::string()>;
 [[nodiscard]] std::optional<ExitCode> ReadArguments(CLI::App& app, int argc,
                                                     const char* const* argv,
                                                     const CheckOptions& check = {});
-
-/// As ReadArguments, for programs that have always ended with CLI11's code of the problem, from 100
-/// on, because scripts may look at it.
-[[nodiscard]] std::optional<int> ReadServerArguments(CLI::App& app, int argc,
-                                                     const char* const* argv,
-                                                     const CheckOptions& check = {});
 
 /// The body of a main(): executes what `parse()` has read from the command line, unless that is an
 /// ExitCode already. Exceptions are reported on stderr, with the program's name.

@@ -171,7 +171,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOp
   more.Group("Service");
   more.Metrics(options.metrics, "Address that serves /metrics to Prometheus");
   more.LogLevel(options.log_level);
-  const auto end = program::ReadServerArguments(app, argc, argv, [&] {
+  const auto end = program::ReadArguments(app, argc, argv, [&] {
     Complete(app, schema, options);
     return std::string();
   });

@@ -210,7 +210,7 @@ int RunImport(int argc, const char* const* argv) {
   options.Bytes("--max-section-bytes", arguments.sectioning.max_bytes, 4, 1 << 30,
                 "Largest section; use the server's --max-section-bytes");
   options.Bytes("--max-file-bytes", arguments.max_file_bytes, 0, "Larger files are skipped");
-  if (const auto code = program::ReadServerArguments(app, argc, argv)) return *code;
+  if (const auto code = program::ReadArguments(app, argc, argv)) return *code;
   const auto endpoint = program::ParseHttpUrl(arguments.target);
   if (!endpoint) {
     program::Tell(stderr, "--target: '{}' is not a URL like http://127.0.0.1:8080\n",

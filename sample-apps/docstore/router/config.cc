@@ -69,7 +69,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, RouterCon
       "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config);
   program::AddConfigFile(app);
-  return program::ReadServerArguments(app, argc, argv, [&config] {
+  return program::ReadArguments(app, argc, argv, [&config] {
     return std::string(config.leases.empty()
                            ? "--leases is required: give the URL of the servers' lease service"
                            : "");

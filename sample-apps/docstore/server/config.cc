@@ -259,7 +259,7 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
   AddOptions(app, config, policies);
   program::AddConfigFile(app);
-  return program::ReadServerArguments(app, argc, argv, [&app, &config] {
+  return program::ReadArguments(app, argc, argv, [&app, &config] {
     if (std::string wrong = CompleteMembers(app, config); !wrong.empty()) return wrong;
     if (!config.leases.empty() && config.documents.shards != 0) {
       return std::string(
