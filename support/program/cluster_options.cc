@@ -5,9 +5,15 @@
 #include <chrono>
 
 namespace stout::program {
+namespace {
+
+// Less could end between two renewals on a busy machine.
+constexpr auto kMinLeaseTtl = std::chrono::milliseconds(100);
+
+}  // namespace
 
 void AddLeaseOptions(Options& options, Duration& ttl, Duration& handover_timeout) {
-  options.Time("--lease-ttl", ttl, Duration(1), kMaxLeaseTime,
+  options.Time("--lease-ttl", ttl, kMinLeaseTtl, kMaxLeaseTime,
                "A process that is silent for this time loses its ranges to others");
   options.Time("--handover-timeout", handover_timeout, Duration(1), kMaxLeaseTime,
                "Longest time to flush a range that is handed over, and again to finish its "

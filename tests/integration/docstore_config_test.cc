@@ -230,7 +230,8 @@ TEST_CASE("a wrong option is named, with the remedy", "[docstore]") {
        "--drain-timeout must exceed 41s, which is twice --handover-timeout, --lease-ttl and 1s");
   says({"--handover-timeout", "3000000000s"},
        "--handover-timeout: '3000000000s' is not a time from 1ns to 86400s");
-  says({"--lease-ttl", "25h"}, "--lease-ttl");
+  says({"--lease-ttl", "25h"}, "--lease-ttl: '25h' is not a time from 100ms to 86400s");
+  says({"--lease-ttl", "99ms"}, "--lease-ttl: '99ms' is not a time from 100ms to 86400s");
   says({"--no-such-option"}, "--no-such-option");
   says({"--config", "/no/such/file"},
        "--config: '/no/such/file' cannot be read: No such file or directory");
