@@ -157,8 +157,11 @@ void AddOptions(CLI::App& app, Config& config) {
                "Time between two searches of the store for expired keys, which are then deleted");
 }
 
-// Checks --partition. Returns the problem, or "".
+// Checks --ranges and --partition. Returns the problem, or "".
 std::string CompletePartition(const CLI::App& app, Config& config) {
+  if (config.join.empty() && app.count("--ranges") > 0) {
+    return "--ranges needs --join: a node that is alone has one range";
+  }
   if (config.partition_name.empty() || config.partition_name == kSlots) return "";
   Diagnostics why;
   const auto partition = ParseIntervals(config.partition_name, &why);

@@ -128,6 +128,7 @@ TEST_CASE("a node refuses options of a datalet that do not fit together", "[node
   for (const char* const option : {"--datalet-id", "--capacity", "--replicas", "--min-in", "--ack"})
     CHECK_THAT(refused({"--store", "memory:", option, "1"}),
                Contains(fmt::format("{} needs --datalet", option)));
+  CHECK_THAT(refused({"--store", "memory:", "--ranges", "4"}), Contains("--ranges needs --join"));
   CHECK_THAT(refused({"--store", "memory:", "--mode", "ms+sc"}),
              Contains("--mode needs --datalet"));
   const auto wrong = [&](const char* option, const char* value) {
