@@ -119,6 +119,17 @@ void AppendReply(Request& request, std::string_view reply, resp::Resp version,
   request.reply_end = replies.size();
 }
 
+std::optional<ReplicationMode> ReadMode(std::string_view text, std::string& error) {
+  std::string name(text);
+  std::transform(name.begin(), name.end(), name.begin(), resp::ToLower);
+  const auto mode = ParseReplicationMode(name);
+  if (!mode) {
+    error =
+        fmt::format("ERR '{}' is no mode: use ms+sc, ms+ec, aa+sc or aa+ec", name.substr(0, 16));
+  }
+  return mode;
+}
+
 asio::awaitable<void> OperationCommands::Run(Request& request) {
   std::string reply;
   if (request.command->id == kStoutMove) {
@@ -187,11 +198,10 @@ asio::awaitable<std::string> OperationCommands::Status() {
 
 asio::awaitable<std::string> OperationCommands::Mode(Request& request) {
   const bool changes = request.arguments.size() > 1;
-  std::string name(changes ? request.arguments[1] : "");
-  std::transform(name.begin(), name.end(), name.begin(), resp::ToLower);
-  const auto mode = ParseReplicationMode(name);
-  if (request.arguments.size() > 2 || (changes && !mode))
+  if (request.arguments.size() > 2)
     co_return Refuse(request, "ERR syntax: STOUT.MODE [ms+sc | ms+ec | aa+sc | aa+ec]");
+  const auto mode = changes ? ReadMode(request.arguments[1], request.error) : std::nullopt;
+  if (changes && !mode) co_return "";
   for (int attempt = 0; attempt < kChangeAttempts; ++attempt) {
     RegistryTable table;
     if (!co_await Read(request, table)) co_return "";

@@ -20,6 +20,10 @@ namespace stout::node {
 void AppendReply(Request& request, std::string_view reply, resp::Resp version,
                  std::string& replies);
 
+/// Reads the mode that a client writes, in any case. Returns nullopt, with an error, if there is
+/// none.
+[[nodiscard]] std::optional<ReplicationMode> ReadMode(std::string_view text, std::string& error);
+
 /// The commands of those who run a deployment with members: STOUT.STATUS, MODE, DATALET, FORCE and
 /// MOVE. MOVE also works if the nodes share one store.
 ///

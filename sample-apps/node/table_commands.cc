@@ -51,8 +51,9 @@ std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
   for (; !settings.empty(); settings = settings.subspan(2)) {
     const std::string_view name = settings[0];
     if (EqualIgnoringCase(name, "MODE")) {
-      const auto mode = ParseReplicationMode(settings[1]);
-      if (!mode) return "ERR the mode is none of ms+sc, ms+ec, aa+sc and aa+ec";
+      std::string error;
+      const auto mode = ReadMode(settings[1], error);
+      if (!mode) return error;
       config.mode = *mode;
       continue;
     }

@@ -330,7 +330,8 @@ TEST_CASE("the words of STOUT.MODE may be in capitals", "[node][members]") {
   CHECK(client.Do({"STOUT.MODE", "MS+EC"}) == "+OK");
   CHECK(client.Do({"STOUT.MODE"}) == "$ms+ec");
   for (const char* const mode : {"", "sc", "ms+scx"})
-    CHECK_THAT(client.Do({"STOUT.MODE", mode}), Contains("-ERR syntax: STOUT.MODE"));
+    CHECK_THAT(client.Do({"STOUT.MODE", mode}), Contains("is no mode: use ms+sc, ms+ec"));
+  CHECK_THAT(client.Do({"STOUT.MODE", "ms+sc", "x"}), Contains("-ERR syntax: STOUT.MODE"));
   CHECK(client.Do({"STOUT.MODE"}) == "$ms+ec");
 }
 

@@ -174,7 +174,9 @@ TEST_CASE("a connection uses one table at a time", "[node][members][tables][not_
   CHECK(table({"CREATE", "orders"}) == "-ERR there is a table orders already: USE it, or DROP it");
   CHECK_THAT(table({"CREATE", "Orders"}), Contains("use 1 to 32 letters a to z"));
   CHECK_THAT(table({"CREATE", "t17"}), Contains("use another"));
-  CHECK_THAT(table({"CREATE", "a", "MODE", "x"}), Contains("ms+sc, ms+ec"));
+  CHECK(table({"CREATE", "a", "MODE", "MS+X"}) ==
+        "-ERR 'ms+x' is no mode: use ms+sc, ms+ec, aa+sc or aa+ec");
+  CHECK_THAT(table({"CREATE", "a", "MODE", "MS+EC", "ACK", "9"}), Contains("ack is 9"));
   CHECK_THAT(table({"CREATE", "a", "ACK", "9"}), Contains("ack is 9: use 1 to replicas (3)"));
   CHECK_THAT(table({"CREATE", "a", "RANGES", "0"}), Contains("ranges is 0"));
   CHECK_THAT(table({"CREATE", "a", "SIZE", "1"}), Contains("ERR syntax"));

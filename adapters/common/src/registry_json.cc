@@ -177,7 +177,7 @@ class Reader {
 
 ClusterConfig ReadConfig(Reader& reader) {
   ClusterConfig config;
-  config.mode = reader.Named("mode", ParseReplicationMode, "ms+sc, ms+ec or aa+sc");
+  config.mode = reader.Named("mode", ParseReplicationMode, "ms+sc, ms+ec, aa+sc or aa+ec");
   config.replicas = reader.Number<std::uint32_t>("replicas");
   config.min_in = reader.Number<std::uint32_t>("min_in");
   config.ack = reader.Number<std::uint32_t>("ack");
