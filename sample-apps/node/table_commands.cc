@@ -261,7 +261,8 @@ asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) 
 
 asio::awaitable<void> TableCommands::Empty(Table& table) {
   Table* const dropped = &table;
-  ReplyRoom room;  // its commands reply with no value
+  ReplyRoom room;  // its commands reply with no value, but keys are read ahead by what is left
+  room.Reset(service_.limits.max_replies);
   Router router(service_, dropped, session_, room);
   KeyWalk walk(service_, dropped, router, session_, room);
   const std::array<std::string_view, 1> words = {"flushall"};
