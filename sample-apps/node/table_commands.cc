@@ -25,6 +25,7 @@
 #include "resp/server/integer.h"
 #include "stout/adapters/hash_slot.h"
 #include "stout/clock.h"
+#include "stout/core/range_record.h"
 
 namespace stout::node {
 namespace {
@@ -58,8 +59,9 @@ std::string ReadSettings(resp::Arguments settings, ClusterConfig& config) {
       continue;
     }
     const auto number = resp::ParseUnsigned(settings[1]);
-    if (!number || *number > redis::kSlots) {
-      return fmt::format("ERR {} takes a number, at most {}", name.substr(0, 16), redis::kSlots);
+    const std::uint64_t most = EqualIgnoringCase(name, "RANGES") ? redis::kSlots : kMaxMembers;
+    if (!number || *number > most) {
+      return fmt::format("ERR {} takes a number, at most {}", name.substr(0, 16), most);
     }
     const auto value = static_cast<std::uint32_t>(*number);
     if (EqualIgnoringCase(name, "REPLICAS")) {
@@ -220,6 +222,8 @@ asio::awaitable<std::string> TableCommands::Create(Request& request) {
 asio::awaitable<std::string> TableCommands::Drop(Request& request, bool& begun) {
   Registry& registry = service_.tables->registry();
   const std::string name(request.arguments[2]);
+  if (name == kDefaultTable)
+    co_return Refuse(request, "ERR the default table cannot be dropped: FLUSHALL deletes its keys");
   RegistryTable records;
   if (!co_await ReadRecords(registry, request, records)) co_return "";
   const auto listed = records.tables.find(name);

@@ -171,6 +171,9 @@ TEST_CASE("a connection uses one table at a time", "[node][members][tables][not_
   CHECK(table({"USE", "none"}) ==
         "-ERR there is no table 'none': see STOUT.TABLE LIST, or CREATE it");
   CHECK(table({"DROP", "none"}) == "-ERR there is no table 'none': see STOUT.TABLE LIST");
+  CHECK(table({"DROP", "default"}) ==
+        "-ERR the default table cannot be dropped: FLUSHALL deletes its keys");
+  CHECK(table({"CREATE", "a", "REPLICAS", "65"}) == "-ERR REPLICAS takes a number, at most 64");
   CHECK(table({"CREATE", "orders"}) == "-ERR there is a table orders already: USE it, or DROP it");
   CHECK_THAT(table({"CREATE", "Orders"}), Contains("use 1 to 32 letters a to z"));
   CHECK_THAT(table({"CREATE", "t17"}), Contains("use another"));
