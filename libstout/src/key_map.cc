@@ -1,12 +1,22 @@
 #include "stout/key_map.h"
 
 #include <algorithm>
+#include <boost/system/errc.hpp>
 #include <cstddef>
 #include <iterator>
+#include <new>
 #include <utility>
 #include <vector>
 
 namespace stout::inline v1 {
+namespace {
+
+// There is no memory for the values of a page. The map has not changed.
+ErrorCode NoMemoryForPage() {
+  return boost::system::errc::make_error_code(boost::system::errc::not_enough_memory);
+}
+
+}  // namespace
 
 struct KeyMap::Scanning {
   KeyScan scan;
@@ -45,20 +55,24 @@ void KeyMap::OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result) {
   const KeyScan& scan = scanning->scan;
   KeyPage& page = scanning->page;
   const auto is_behind = [&](KeyView key) { return scan.end && key >= *scan.end; };
-  if (!result.cursor.empty() && !is_behind(result.keys.back().key)) {
-    page.next = result.keys.back().key + '\0';
+  try {
+    if (!result.cursor.empty() && !is_behind(result.keys.back().key)) {
+      page.next = result.keys.back().key + '\0';
+    }
+    if (scanning->first_alone) {
+      page.keys.push_back({.key = scan.first, .state = {.errc = Errc::kUnknown}});
+    }
+    std::move(result.keys.begin(), result.keys.end(), std::back_inserter(page.keys));
+    std::erase_if(page.keys, [&](const ScannedKey& each) {
+      return is_behind(each.key) || (scan.wanted && !scan.wanted(each.key));
+    });
+    for (ScannedKey& each : page.keys) {
+      if (IsDirty(each.key)) each.state.errc = Errc::kUnknown;
+    }
+    scanning->got.resize(page.keys.size());
+  } catch (const std::bad_alloc&) {
+    return scanning->handler(NoMemoryForPage(), {});
   }
-  if (scanning->first_alone) {
-    page.keys.push_back({.key = scan.first, .state = {.errc = Errc::kUnknown}});
-  }
-  std::move(result.keys.begin(), result.keys.end(), std::back_inserter(page.keys));
-  std::erase_if(page.keys, [&](const ScannedKey& each) {
-    return is_behind(each.key) || (scan.wanted && !scan.wanted(each.key));
-  });
-  for (ScannedKey& each : page.keys) {
-    if (IsDirty(each.key)) each.state.errc = Errc::kUnknown;
-  }
-  scanning->got.resize(page.keys.size());
   Finish(std::move(scanning));
 }
 
@@ -66,15 +80,19 @@ void KeyMap::OnScanned(std::shared_ptr<Scanning> scanning, ScanResult result) {
 void KeyMap::Finish(std::shared_ptr<Scanning> scanning) {
   std::vector<ScannedKey>& keys = scanning->page.keys;
   std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (Holds(keys[i].key)) continue;
-    const bool found = keys[i].state.errc == Errc::kOk && (scanning->got[i] || Renew(keys[i]));
-    if (!found) missing.push_back(i);
+  try {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (Holds(keys[i].key)) continue;
+      const bool found = keys[i].state.errc == Errc::kOk && (scanning->got[i] || Renew(keys[i]));
+      if (!found) missing.push_back(i);
+    }
+    if (missing.empty()) {
+      for (ScannedKey& each : keys) (void)Renew(each);
+    }
+  } catch (const std::bad_alloc&) {
+    return scanning->handler(NoMemoryForPage(), {});
   }
-  if (missing.empty()) {
-    for (ScannedKey& each : keys) (void)Renew(each);
-    return scanning->handler({}, std::move(scanning->page));
-  }
+  if (missing.empty()) return scanning->handler({}, std::move(scanning->page));
   scanning->left = missing.size();
   for (const std::size_t i : missing) {
     Get(keys[i].key, {.tenant = scanning->scan.tenant},
@@ -84,14 +102,17 @@ void KeyMap::Finish(std::shared_ptr<Scanning> scanning) {
 
 void KeyMap::OnGot(const std::shared_ptr<Scanning>& scanning, std::size_t index, ErrorCode ec,
                    const Entry& entry) {
-  if (ec) {
-    scanning->failed = ec;
-  } else {
-    ScannedKey& key = scanning->page.keys[index];
-    key.state = entry.stored();
-    if (IsDirty(key.key)) key.state.errc = Errc::kUnknown;
-    scanning->got[index] = true;
+  if (!ec) {
+    try {
+      ScannedKey& key = scanning->page.keys[index];
+      key.state = entry.stored();
+      if (IsDirty(key.key)) key.state.errc = Errc::kUnknown;
+      scanning->got[index] = true;
+    } catch (const std::bad_alloc&) {
+      ec = NoMemoryForPage();
+    }
   }
+  if (ec) scanning->failed = ec;
   if (--scanning->left > 0) return;
   if (scanning->failed) return scanning->handler(scanning->failed, {});
   Finish(scanning);

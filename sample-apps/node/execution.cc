@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/system/errc.hpp>
 #include <cstddef>
 #include <new>
 #include <optional>
@@ -205,8 +206,25 @@ bool Execution::RunPage(Request& request) {
   if (const ErrorCode ec = std::exchange(read_failed_, {})) {
     Fail(request, ec);
     if (ec == Errc::kRefused) request.error = kNotOrdered;
+    if (ec == boost::system::errc::not_enough_memory) request.error = resp::kNoMemory;
     return true;
   }
+  try {
+    ShowPage(request, page);
+  } catch (const std::bad_alloc&) {
+    request.error = resp::kNoMemory;
+  }
+  if (request.error.empty()) {
+    Reveal(request);
+  } else {
+    revealed_.clear();
+    request.found.clear();
+  }
+  return true;
+}
+
+// Sets request.error if there is no room.
+void Execution::ShowPage(Request& request, const KeyPage& page) {
   request.next = page.next;
   saw_new_ = true;
   for (const ScannedKey& each : page.keys) {
@@ -214,14 +232,9 @@ bool Execution::RunPage(Request& request) {
     const DatedValue dated = DecodeValue(each.state.value);
     if (!each.state.found || dated.expired(now_)) continue;
     const std::string_view value = request.values ? dated.value : "";
-    if (!TakeRoom(request, limits_.replies, each.key.size() + value.size())) {
-      revealed_.clear();
-      return true;
-    }
+    if (!TakeRoom(request, limits_.replies, each.key.size() + value.size())) return;
     request.found.emplace_back(each.key, value);
   }
-  Reveal(request);
-  return true;
 }
 
 std::optional<Entry> Execution::Look(const Request& request, KeyView key) {

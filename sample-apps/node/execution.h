@@ -73,6 +73,7 @@ class Execution {
   bool RunOnEachKey(Request& request);
   bool RunExec(Request& request);
   bool RunPage(Request& request);
+  void ShowPage(Request& request, const KeyPage& page);
   // Returns true if all keys of the transaction are in memory in this turn, or cannot be. Otherwise
   // begins to read them.
   bool Gather(Request& request);

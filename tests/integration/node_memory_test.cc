@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <new>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,26 @@ TEST_CASE("a command that there is no memory for is refused, and the node lives"
   CHECK(world.Do({"GET", "small"}) == "$2");
   CHECK(world.store.Stored("small") == "2");
   CHECK((world.store.Stored("large") == large));
+}
+
+TEST_CASE("a range that there is no memory for is refused, and the node lives", "[node][range]") {
+  TimedWorld world;
+  const std::string large(kLarge, 'x');
+  REQUIRE(world.Do({"SET", "large", large}) == "+OK");
+  // Its map does not have the value.
+  TimedNode fresh(world.context, world.store, world.now, 2);
+  Connection on_fresh(fresh);
+  for (Connection* const client : {&world.client, &on_fresh}) {
+    const Words command = {"STOUT.RANGE", "", "", "VALUES"};
+    const Words keys = {"STOUT.RANGE", "", ""};
+    std::optional<Shortage> shortage;
+    world.store.after_scan = [&] { shortage.emplace(); };
+    const std::string reply = client->Do(command);
+    shortage.reset();
+    CHECK(reply == "-" + std::string(resp::kNoMemory));
+    CHECK(client->Do(keys) == "[$, [$large]]");
+    CHECK((client->Do(command) == "[$, [$large, $" + large + "]]"));
+  }
 }
 
 TEST_CASE("the memory for the filters of intervals grows with their number", "[node][range]") {

@@ -155,7 +155,7 @@ class KeyMap {
   /// time during the call; it may not be durable yet, so answer through SafeReply, called in the
   /// same turn, also over the keys that do not exist. In mode aa+ec a page has the keys of one
   /// member, which may lack some. The map must outlive the call. Errors: kRefused if no store scans
-  /// in byte order; otherwise as Get.
+  /// in byte order; not_enough_memory if there is no memory for the states; otherwise as Get.
   using ScanHandler = UniqueFunction<void(ErrorCode, KeyPage)>;
   void Scan(KeyScan scan, ScanHandler handler);
 
