@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -17,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "node/rethrow.h"
 #include "stout/adapters/datalet_url.h"
 #include "stout/adapters/member_ranges.h"
 #include "stout/adapters/partition.h"
@@ -128,7 +128,7 @@ class Shared final : public Keyspace {
     cluster_.self = self;
     server_.Open(self);
     if (started_) started_(self, server_);
-    asio::co_spawn(cluster_.peers.get_executor(), Follow(cluster_), asio::detached);
+    asio::co_spawn(cluster_.peers.get_executor(), Follow(cluster_), Rethrow());
   }
   std::string Open(const std::string& self) override {
     Begin(self);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "node/rethrow.h"
 #include "resp/client/address.h"
 #include "resp/client/tls.h"
 #include "stout/clock.h"
@@ -165,7 +165,7 @@ void Peers::Start(Node& node) {
     node.idle.pop_back();
   }
   node.busy.push_back(connection.get());
-  asio::co_spawn(executor_, Send(node, std::move(connection)), asio::detached);
+  asio::co_spawn(executor_, Send(node, std::move(connection)), Rethrow());
 }
 
 std::list<Peers::Call> Peers::Take(Node& node) const {

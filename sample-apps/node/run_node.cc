@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
@@ -26,6 +25,7 @@
 #include "node/node_monitor.h"
 #include "node/node_service.h"
 #include "node/open_datalet.h"
+#include "node/rethrow.h"
 #include "node/tables.h"
 #include "program/process.h"
 #include "program/runners.h"
@@ -126,7 +126,7 @@ int Serve(const Config& config, asio::io_context& clients, asio::io_context& key
     asio::co_spawn(
         clients,
         SweepForever(keyspace.ranges(), store, service.main.deadlines, config.sweep_interval),
-        asio::detached);
+        Rethrow());
   }
   program::Runners client_runner(clients, &clients == &keys ? 0 : 1);
   asio::post(clients, [&listener] { listener.Start(); });

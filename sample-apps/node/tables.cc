@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
@@ -15,6 +14,7 @@
 
 #include "node/expiry_sweep.h"
 #include "node/member_scan.h"
+#include "node/rethrow.h"
 #include "stout/adapters/datalet_keys.h"
 #include "stout/adapters/key_prefix_store.h"
 #include "stout/join.h"
@@ -72,7 +72,7 @@ void Tables::Start(NodeService& service, const std::string& self) {
             Reconcile();
           });
         });
-    asio::co_spawn(shared_.clients, Follow(), asio::detached);
+    asio::co_spawn(shared_.clients, Follow(), Rethrow());
   });
 }
 
@@ -187,7 +187,7 @@ void Tables::Open(Found found) {
   asio::co_spawn(
       shared_.clients,
       SweepForever(table.ranges, table.store, table.deadlines, shared_.config.sweep_interval),
-      asio::detached);
+      Rethrow());
   spdlog::info("table {} is open, as {}", found.name, found.id);
   tables_[found.name] = std::move(opened);
 }
