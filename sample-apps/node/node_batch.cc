@@ -250,18 +250,20 @@ void NodeBatch::Check(Request& request) const {
   // The input may have larger arguments, for STOUT.WRITE and for pages that begin behind a key.
   const bool is_page =
       request.command->id == CommandId::kStoutRange || request.command->id == CommandId::kStoutPage;
+  const std::size_t most = service_.limits.commands.max_bulk;
   const auto too_large = [&](std::string_view argument) {
     const std::size_t behind = is_page && argument.ends_with('\0') ? 1 : 0;
-    return argument.size() > service_.limits.commands.max_bulk + behind;
+    return argument.size() > most + behind;
   };
+  const auto large = std::ranges::find_if(request.arguments, too_large);
   if (request.command->id == 0) {
     request.error = "ERR not a command of its own; see COMMAND DOCS";
   } else if (table_->dropped && request.command->id != CommandId::kStoutTable) {
     request.error =
         fmt::format("ERR table {} was dropped: STOUT.TABLE USE another, or default", table_->name);
-  } else if (RunnerOf(*request.command) != Runner::kDatalet &&
-             std::ranges::any_of(request.arguments, too_large)) {
-    request.error = "ERR an argument is larger than --max-value";
+  } else if (RunnerOf(*request.command) != Runner::kDatalet && large != request.arguments.end()) {
+    request.error = fmt::format("ERR an argument has {} bytes: at most {}, raise --max-value",
+                                large->size(), most);
   } else if (IsOnMembersKey(request)) {
     request.error =
         fmt::format("ERR keys that begin with '{}' belong to the members", internal::kInternalKeys);

@@ -69,6 +69,7 @@ bool NodeService::IsOfServers(std::string_view command) const {
 
 resp::CommandLimits NodeService::InputLimits() const {
   resp::CommandLimits commands = limits.commands;
+  commands.named_bulk = commands.max_bulk;
   // STOUT.RANGE may begin behind a key of --max-value, with one byte more.
   constexpr std::size_t kBeyond = std::max(kValueHeader, internal::kMaxTablePrefix);
   commands.max_bulk += datalet != nullptr ? kBeyond : 1;

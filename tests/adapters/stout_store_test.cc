@@ -294,8 +294,9 @@ TEST_CASE_METHOD(ServedTest, "stout: a node takes the batches that it says it ta
   CHECK((WriteNow(*store, Batch(1, {Put("k", value + "v", 2), Put("l", "v", 2)})) ==
          WriteResult{Errc::kOk, {{0, Errc::kTooLarge}}}));
   CHECK_THAT(RespClient(node.port()).Do({"SET", "k", std::string(kMiB + 1, 'v')}),
-             Contains("larger than --max-value"));
-  CHECK_THAT(RespClient(node.port()).Do({"SET", "k", value + "v"}), Contains("Protocol error"));
+             Contains("has 1048577 bytes: at most 1048576, raise --max-value"));
+  CHECK_THAT(RespClient(node.port()).Do({"SET", "k", value + "v"}),
+             Contains("Protocol error: invalid bulk length: at most 1048576 bytes"));
   // The most items, with all the bytes that a batch may have, and the largest stamps.
   constexpr std::uint64_t most = resp::kMaxStamp;
   std::vector<WriteItem> items;

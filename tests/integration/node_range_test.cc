@@ -280,7 +280,7 @@ TEST_CASE("STOUT.RANGE goes on behind a key of --max-value", "[node][range][memb
     CHECK(client.Do({"STOUT.RANGE", key + '\0', ""}) == "[$, [$z]]");
   }
   CHECK(RespClient(alone.port()).Do({"STOUT.RANGE", key + 'x', ""}) ==
-        "-ERR an argument is larger than --max-value");
+        "-ERR an argument has 65 bytes: at most 64, raise --max-value");
 }
 
 TEST_CASE("a store that does not scan in byte order is named", "[node][range][not_tsan]") {

@@ -130,8 +130,8 @@ bool CommandParser::ReadBulkSize(std::string_view text) {
   const auto size = ParseInteger(line->substr(1));
   if (!size || *size < 0) return Fail("invalid bulk length");
   if (*size > static_cast<std::int64_t>(limits_.max_bulk)) {
-    return Fail(
-        fmt::format("invalid bulk length: at most {} bytes, see --max-value", limits_.max_bulk));
+    return Fail(fmt::format("invalid bulk length: at most {} bytes, see --max-value",
+                            limits_.named_bulk != 0 ? limits_.named_bulk : limits_.max_bulk));
   }
   if (!authenticated_ && *size > kStrangersBulk) return Fail("unauthenticated bulk length");
   if (position_ + static_cast<std::size_t>(*size) > limits_.max_request) {

@@ -21,6 +21,8 @@ struct CommandLimits {
   static constexpr std::size_t kMaxBulk = std::size_t{512} << 20;
   /// Bytes of an argument. 64..kMaxBulk (the default of redis)
   std::size_t max_bulk = std::size_t{64} << 20;
+  /// The limit that an error names, if only some commands may have max_bulk. 0: max_bulk
+  std::size_t named_bulk = 0;
   /// Bytes of a whole command, which wait in memory until it is complete. max_bulk..4 GiB (redis: 1
   /// GiB)
   std::size_t max_request = std::size_t{256} << 20;
