@@ -126,15 +126,15 @@ class Options {
   CLI::Option* Number(const std::string& name, double& value, double min, double max,
                       const std::string& help);
 
-  /// Reads the address to listen at: ":8080" is every address of the machine.
+  /// Reads the address to listen at: ":8080" is every IPv4 address of the machine.
   CLI::Option* Listen(const std::string& name, Address& value, const std::string& help);
   /// Reads the address of a server.
   CLI::Option* Peer(const std::string& name, Address& value, const std::string& help);
   /// http://HOST:PORT
   CLI::Option* HttpUrl(const std::string& name, Address& value, const std::string& help);
 
-  /// Reads --metrics, the address of the pages for operators. A port alone is every address of the
-  /// machine.
+  /// Reads --metrics, the address of the pages for operators. A port alone is every IPv4 address of
+  /// the machine.
   CLI::Option* Metrics(std::optional<Address>& value, const std::string& help);
 
   /// A file, whose first line becomes `password`, without its line end (LF or CRLF).
