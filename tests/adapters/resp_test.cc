@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "reply_test_support.h"
+#include "resp/client/address.h"
 #include "resp/client/commands.h"
 #include "resp/client/connection.h"
 #include "resp/client/errors.h"
@@ -37,6 +38,11 @@ TEST_CASE("resp: commands are arrays of any bytes", "[resp]") {
   CHECK(commands.count() == 2);
   CHECK(commands.bytes() ==
         "*2\r\n$3\r\nGET\r\n$5\r\na\r\n\0b\r\n*2\r\n$3\r\nDEL\r\n$9\r\nfrontback\r\n"s);
+}
+
+TEST_CASE("resp: an IPv6 address is shown in brackets", "[resp]") {
+  CHECK(NameOf({.host = "::1", .port = 6379}) == "[::1]:6379");
+  CHECK(NameOf({.host = "10.0.0.7", .port = 6379}) == "10.0.0.7:6379");
 }
 
 TEST_CASE("resp: replies come whole, however their bytes are cut", "[resp]") {

@@ -45,7 +45,10 @@ bool ReadUser(std::string_view text, Authority* authority) {
 }  // namespace
 
 std::string NameOf(const Address& address) {
-  return address.socket.empty() ? fmt::format("{}:{}", address.host, address.port) : address.socket;
+  if (!address.socket.empty()) return address.socket;
+  const bool is_ipv6 = address.host.find(':') != address.host.npos;
+  return is_ipv6 ? fmt::format("[{}]:{}", address.host, address.port)
+                 : fmt::format("{}:{}", address.host, address.port);
 }
 
 std::optional<Authority> ReadAuthority(std::string_view text, std::uint16_t default_port) {

@@ -17,7 +17,7 @@ struct Address {
   std::string socket{};  // The path of a Unix socket, in place of host and port.
 };
 
-// "10.0.0.7:6379", or the path of a socket.
+// "10.0.0.7:6379", "[::1]:6379", or the path of a socket.
 [[nodiscard]] std::string NameOf(const Address& address);
 
 // The part of a URL between "//" and its path: user, password and addresses.

@@ -48,7 +48,9 @@ std::string AddressOf(const ClientSocket& socket) {
   asio::ip::tcp::endpoint endpoint;
   endpoint.resize(peer.size());
   std::memcpy(endpoint.data(), peer.data(), peer.size());
-  return endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
+  const std::string host = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + host + "]:" : host + ":") +
+         std::to_string(endpoint.port());
 }
 
 }  // namespace
