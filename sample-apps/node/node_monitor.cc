@@ -133,12 +133,16 @@ void NodeMonitor::Handle(http::Request request, http::Respond respond) {
     return respond(http::MakeMethodError("GET, HEAD"));
   if (path == "/") return respond(monitor::MakeLivePage());
   if (path == "/healthz") return respond(Health());
-  if (path == "/history") return respond(History(request.target));
-  Collect([this, prometheus = path == "/metrics",
+  http::PageLimit::Page page = pages_.Take();
+  if (page == nullptr) return respond(http::PageLimit::TooMany());
+  if (path == "/history")
+    return respond(http::PageLimit::Hold(std::move(page), History(request.target)));
+  Collect([this, prometheus = path == "/metrics", page = std::move(page),
            respond = std::move(respond)](const NodeSnapshot& node) mutable {
     const http::HttpSnapshot http = metrics_.Snapshot();
-    respond(prometheus ? http::MakePrometheus(ToPrometheus(node, http))
-                       : http::MakeJson(200, ToJson(node, http)));
+    respond(http::PageLimit::Hold(std::move(page),
+                                  prometheus ? http::MakePrometheus(ToPrometheus(node, http))
+                                             : http::MakeJson(200, ToJson(node, http))));
   });
 }
 

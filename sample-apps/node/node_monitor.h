@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "http/http_server.h"
+#include "http/page_limit.h"
 #include "monitor/history.h"
 #include "node/config.h"
 #include "node/node_metrics.h"
@@ -92,6 +93,7 @@ class NodeMonitor final : public http::HttpHandler {
 
   const Config& config_;
   boost::asio::io_context context_{1};
+  const http::PageLimit pages_;
   http::HttpMetrics metrics_;
   http::HttpServer server_;
   std::uint16_t port_ = 0;             // 0: it does not serve
