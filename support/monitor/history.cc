@@ -212,6 +212,7 @@ const EngineStats& History::Before(const ShardSnapshot& shard) const {
 }
 
 void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t requests) {
+  if (LanesOf(shards) > kMaxLanes) return;
   // Times are whole milliseconds, so that a client can repeat one exactly in GET /history?after=.
   const double time = std::round(InSeconds(now) * 1e3) / 1e3;
   const double length = std::max(1e-3, time - (total_.empty() ? 0 : total_.back().time));
@@ -243,9 +244,11 @@ void History::Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t
   requests_ = requests;
 }
 
-std::size_t History::lanes() const {
+std::size_t History::lanes() const { return LanesOf(before_); }
+
+std::size_t History::LanesOf(const std::vector<ShardSnapshot>& shards) {
   return std::accumulate(
-      before_.begin(), before_.end(), std::size_t{0},
+      shards.begin(), shards.end(), std::size_t{0},
       [](std::size_t sum, const ShardSnapshot& shard) { return sum + shard.engine.lanes.size(); });
 }
 

@@ -43,7 +43,8 @@ class History {
   static constexpr std::size_t kMaxLanes = 256;
 
   /// Adds the second that ends at `now`, counted from the start of the server. `requests` is the
-  /// number of requests that have been answered since then.
+  /// number of requests that have been answered since then. Drops a second with more than kMaxLanes
+  /// lanes, of a node with many tables. The next second that has fewer is a long one.
   void Add(Duration now, std::vector<ShardSnapshot> shards, std::uint64_t requests);
 
   /// Returns the number of lanes in the newest second.
@@ -55,6 +56,8 @@ class History {
   [[nodiscard]] boost::json::array Series(double after) const;
 
  private:
+  [[nodiscard]] static std::size_t LanesOf(const std::vector<ShardSnapshot>& shards);
+
   static constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
   // NaN means no measurement. Times are in seconds.

@@ -244,6 +244,18 @@ TEST_CASE("a history file that cannot be read is refused", "[docstore][history]"
   CHECK(runs.empty());
 }
 
+TEST_CASE("a second with too many lanes is dropped", "[docstore][history]") {
+  History history;
+  std::vector<ShardSnapshot> shards = {OneLane(0)};
+  history.Add(1s, shards, 0);
+  while (shards.size() <= History::kMaxLanes) shards.push_back(OneLane(shards.size()));
+  history.Add(2s, shards, 0);
+  CHECK(history.lanes() == 1);
+  CHECK(Columns(history.Series(-1), "total").at("time").as_array().size() == 1);
+  history.Add(3s, {OneLane(0)}, 0);
+  CHECK(Columns(history.Series(-1), "total").at("time").as_array().size() == 2);
+}
+
 // --- The recorder, and the paths of the server
 // ----------------------------------------------------
 
