@@ -146,7 +146,7 @@ TEST_CASE("a datalet is not taken for new because the registry does not answer",
       &why, kAttempts);
   REQUIRE(agreed.has_error());
   CHECK(agreed.error() == Errc::kTransient);
-  CHECK_THAT(why.message, Catch::StartsWith("the registry does not answer"));
+  CHECK_THAT(why.message, Catch::StartsWith("the lease service does not answer"));
 }
 
 }  // namespace

@@ -23,8 +23,10 @@ ErrorCode AskRegistry(int attempts, const std::function<ErrorCode()>& ask,
     failed = ask();
     if (!failed) return {};
   }
-  return Fail(Errc::kTransient, fmt::format("the registry does not answer: {}", failed.message()),
-              diagnostics);
+  std::string why = "the lease service does not answer";
+  // The text of kTransient is about stores.
+  if (failed != Errc::kTransient) why += ": " + failed.message();
+  return Fail(Errc::kTransient, std::move(why), diagnostics);
 }
 
 Result<ClusterConfig> AgreeOnConfig(Registry& registry, const ClusterConfig& wanted,
