@@ -58,7 +58,8 @@ TEST_CASE("a node has a Unix socket for clients of its machine, without TLS", "[
 
   CHECK_THAT(ErrorOf(started_at(path)), Contains("Address already in use; choose another file"));
   CHECK_THAT(ErrorOf(started_at("")), Contains("--unix-socket: the value is empty"));
-  CHECK_THAT(ErrorOf(started_at(node.files() + "/cert.pem")), Contains("Address already in use"));
+  CHECK_THAT(ErrorOf(started_at(node.files() + "/cert.pem")),
+             Contains("there is a file that is no socket; choose another file"));
   CHECK(std::filesystem::is_regular_file(node.files() + "/cert.pem"));
   CHECK_THAT(ErrorOf(started_at(std::string(200, 'x'))), Contains("File name too long"));
   CHECK_THAT(ErrorOf(started_at(node.files() + "/none/socket")), Contains("No such file"));

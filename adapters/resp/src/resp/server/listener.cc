@@ -67,9 +67,10 @@ ErrorCode Listener::ListenLocal(const UnixSocketOptions& options, Diagnostics* d
   const error_code failed = local_.Listen(options);
   if (!failed) return {};
   if (diagnostics) {
+    const bool other = failed == boost::system::errc::file_exists;
     diagnostics->message =
         fmt::format("cannot listen on '{}': {}; choose another file with --unix-socket",
-                    options.path, failed.message());
+                    options.path, other ? "there is a file that is no socket" : failed.message());
   }
   return Errc::kBadUrl;
 }

@@ -17,6 +17,10 @@ error_code UnixSocket::Listen(const UnixSocketOptions& options) {
   try {
     const asio::local::stream_protocol::endpoint endpoint(options.path);
     RemoveUnused(endpoint);
+    struct stat found {};
+    if (::lstat(options.path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
+      return boost::system::errc::make_error_code(boost::system::errc::file_exists);
+    }
     acceptor_.open(endpoint.protocol());
     acceptor_.bind(endpoint);
     path_ = options.path;

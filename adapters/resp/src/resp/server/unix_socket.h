@@ -28,7 +28,7 @@ class UnixSocket {
   ~UnixSocket() { Close(); }
 
   /// Makes the file and listens. A socket at which nobody listens is replaced, because a process
-  /// that was killed leaves one. Any other file stays, and is an error.
+  /// that was killed leaves one. Any other file stays, with file_exists.
   [[nodiscard]] boost::system::error_code Listen(const UnixSocketOptions& options);
   /// Removes the file, unless another process has replaced it.
   void Close();
