@@ -34,8 +34,8 @@ constexpr std::string_view kTooLittleMemoryForAll =
     "ERR not all done: --cache-bytes is too small for the keys that are in use";
 
 constexpr std::string_view kNotOrdered =
-    "ERR no store of a range that is in scans in byte order: use rocksdb:, memory:, postgres: or a "
-    "blowfish: of one shard; see docs/STORES.md";
+    "ERR no store of a range that is in scans in byte order: use rocksdb:, memory:, postgres: with "
+    "its own table, or a blowfish: of one shard; see docs/STORES.md";
 
 // Returns true if the map is no longer this node's, or will not be soon.
 bool IsGone(ErrorCode ec) {
