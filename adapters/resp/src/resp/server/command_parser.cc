@@ -13,8 +13,8 @@ namespace stout::resp {
 namespace {
 
 // Before AUTH, as in redis.
-constexpr std::int64_t kStrangersArguments = 10;
-constexpr std::int64_t kStrangersBulk = 16 << 10;
+constexpr std::int64_t kMaxArgumentsBeforeAuth = 10;
+constexpr std::int64_t kMaxBulkBeforeAuth = 16 << 10;
 
 constexpr std::string_view kLineEnd = "\r\n";
 
@@ -112,10 +112,10 @@ bool CommandParser::ReadArraySize(std::string_view text) {
   if (!size || *size > static_cast<std::int64_t>(limits_.max_arguments)) {
     return Fail("invalid multibulk length");
   }
-  if (!authenticated_ && *size > kStrangersArguments) {
+  if (!authenticated_ && *size > kMaxArgumentsBeforeAuth) {
     return Fail("unauthenticated multibulk length");
   }
-  // Not reserved: so far this is but a claim.
+  // Reserves no memory: the client may not send as many arguments as it announces.
   arguments_lack_ = static_cast<std::size_t>(std::max(*size, std::int64_t{0}));
   return true;
 }
@@ -133,7 +133,7 @@ bool CommandParser::ReadBulkSize(std::string_view text) {
     return Fail(fmt::format("invalid bulk length: at most {} bytes, see --max-value",
                             limits_.named_bulk != 0 ? limits_.named_bulk : limits_.max_bulk));
   }
-  if (!authenticated_ && *size > kStrangersBulk) return Fail("unauthenticated bulk length");
+  if (!authenticated_ && *size > kMaxBulkBeforeAuth) return Fail("unauthenticated bulk length");
   if (position_ + static_cast<std::size_t>(*size) > limits_.max_request) {
     return Fail(
         fmt::format("too big request: at most {} bytes, see --max-request", limits_.max_request));

@@ -59,7 +59,7 @@ const Command* CommandTable::Find(std::string_view full_name) const {
 }
 
 const Command* CommandTable::FindCommand(std::string_view name) const {
-  // Nobody hashes megabytes to learn that they are no name.
+  // A name longer than every command is not hashed.
   if (name.size() > longest_) return nullptr;
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;

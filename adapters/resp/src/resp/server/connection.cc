@@ -85,7 +85,7 @@ asio::awaitable<void> ServerConnection::Run() {
   try {
     co_await Serve();
   } catch (const boost::system::system_error& error) {
-    // Clients go as they like.
+    // A client may disconnect at any time.
     spdlog::debug("client {}: {}", session_.address, error.what());
   } catch (const std::exception& error) {
     spdlog::warn("disconnecting client {}: {}", session_.address, error.what());

@@ -130,7 +130,7 @@ void Listener::Take(ClientSocket socket, asio::ssl::context* tls) {
     return;
   }
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  // Clients that have lost their power do not say so.
+  // A client whose machine lost power sends no FIN.
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
   const int seconds = kKeepAliveSeconds;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof seconds);
