@@ -100,7 +100,7 @@ asio::awaitable<void> Topology::KeepMap() {
 asio::awaitable<void> Topology::SearchMap() {
   const auto search = std::make_shared<Search>();
   Gathering gathering(strand_);
-  for (const auto& node : WhomToAsk()) {
+  for (const auto& node : NodesToAsk()) {
     auto ticket = std::make_shared<Gathering::Ticket>(gathering.Add());
     node->being_asked = ticket;
     // It may still be at it when another has answered. Weak while it waits: the node owns the pool,
@@ -136,7 +136,7 @@ asio::awaitable<std::optional<SlotMap>> Topology::Ask(Connection& connection,
   co_return map;
 }
 
-std::vector<std::shared_ptr<Topology::Node>> Topology::WhomToAsk() {
+std::vector<std::shared_ptr<Topology::Node>> Topology::NodesToAsk() {
   std::vector<RedisAddress> addresses = map_.Nodes();
   if (nobody_answered_) addresses.insert(addresses.end(), seeds_.begin(), seeds_.end());
   std::shuffle(addresses.begin(), addresses.end(), random_);

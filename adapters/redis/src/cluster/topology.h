@@ -65,7 +65,7 @@ class Topology : public std::enable_shared_from_this<Topology> {
   [[nodiscard]] std::shared_ptr<Node> NodeAt(const RedisAddress& address);
   [[nodiscard]] boost::asio::awaitable<void> KeepMap();
   [[nodiscard]] boost::asio::awaitable<void> SearchMap();
-  [[nodiscard]] std::vector<std::shared_ptr<Node>> WhomToAsk();
+  [[nodiscard]] std::vector<std::shared_ptr<Node>> NodesToAsk();
   // Returns nullopt if the node does not answer, or knows no other node.
   [[nodiscard]] static boost::asio::awaitable<std::optional<SlotMap>> Ask(
       Connection& connection, const RedisAddress& address);
