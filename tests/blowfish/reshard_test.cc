@@ -231,6 +231,19 @@ TEST_CASE("a reshard that was stopped goes on, and the directory is not served m
   sharded.Check(3);
 }
 
+TEST_CASE("a directory that cannot be read is not taken for one that is resharded", "[reshard]") {
+  const test::TempDirectory home;
+  const std::string loop = home.path() + "/loop";
+  fs::create_symlink(loop, loop);
+  Diagnostics why;
+  CHECK(CheckNotResharding(loop, &why) == Errc::kBadUrl);
+  CHECK(why.message.starts_with(loop + ": cannot read: Too many levels"));
+  const ReshardOptions options{.directory = loop, .shards = 2, .memory = {}, .merge_slots = {}};
+  CHECK(Reshard(
+            options, [](auto&) { return true; }, &why) == Errc::kBadUrl);
+  CHECK(why.message.starts_with(loop + ": cannot read: Too many levels"));
+}
+
 TEST_CASE("no server starts between the two renames of a reshard, and a reshard completes them",
           "[reshard]") {
   Sharded sharded(1, 2, 100);

@@ -61,9 +61,17 @@ struct Paths {
   std::string from, to, before, mark, place;
 };
 
+// Returns true if that is not known: see CheckReadable().
 bool Exists(const std::string& path) {
   std::error_code failed;
   return fs::exists(path, failed) || failed;
+}
+
+// Whether the files of the directory, and those beside it, can be looked for.
+ErrorCode CheckReadable(const Paths& paths, Diagnostics* diagnostics) {
+  std::error_code failed;
+  (void)fs::exists(paths.mark, failed);
+  return failed ? FailedCall(paths.from, "read", failed.value(), diagnostics) : ErrorCode();
 }
 
 // Returns false if the directory is missing or empty.
@@ -299,6 +307,7 @@ std::string ShardsBefore(const std::string& directory) {
 
 ErrorCode CheckNotResharding(const std::string& directory, Diagnostics* diagnostics) {
   const Paths paths(directory);
+  if (const auto failed = CheckReadable(paths, diagnostics)) return failed;
   if (!HasShards(paths.from) && Exists(paths.to)) {
     return Fail(Errc::kBadOptions,
                 fmt::format("{}: it has no shards, but {} may have them: complete that by "
@@ -318,6 +327,7 @@ ErrorCode Reshard(const ReshardOptions& options,
                   const std::function<bool(const ReshardProgress&)>& go_on,
                   Diagnostics* diagnostics) {
   const Paths paths(options.directory);
+  if (const auto failed = CheckReadable(paths, diagnostics)) return failed;
   if (Exists(paths.before) && Exists(paths.to)) return Complete(paths, options.shards, diagnostics);
   if (Exists(paths.before)) {
     return Fail(Errc::kBadOptions,

@@ -51,6 +51,7 @@ struct ReshardProgress {
 
 /// kBadOptions: a Reshard() of the directory has begun and is not complete. The directory may have
 /// its new name already: then there are no shards in it, and those of DIRECTORY.resharding are its.
+/// kBadUrl or kTransient: the directory cannot be read.
 [[nodiscard]] ErrorCode CheckNotResharding(const std::string& directory, Diagnostics* diagnostics);
 
 }  // namespace stout::blowfish
