@@ -223,7 +223,10 @@ TEST_CASE("a reshard that was stopped goes on, and the directory is not served m
   }
   SECTION("but not with another number") {
     CHECK(sharded.Reshard(4) == Errc::kBadOptions);
-    CHECK(sharded.why.message.find("to begin again") != std::string::npos);
+    const std::string copy = sharded.path() + ".resharding";
+    CHECK(sharded.why.message == copy +
+                                     ": an unfinished copy with 3 shards, not 4: repeat with "
+                                     "--shards 3, or remove it to begin again");
     fs::remove_all(sharded.path() + ".resharding");
     CHECK(sharded.Reshard(4) == ErrorCode());
     return sharded.Check(4);

@@ -241,6 +241,17 @@ ErrorCode KeepServersOff(const Paths& paths, Diagnostics* diagnostics) {
   return PublishText(paths.mark, "", diagnostics);
 }
 
+// An earlier call may have begun a copy with another number of shards.
+ErrorCode CheckCopy(const Paths& paths, std::size_t shards, Diagnostics* diagnostics) {
+  const auto copied = CountShards(paths.to, nullptr);
+  if (!copied || *copied == 0 || *copied == shards) return {};  // OpenShards() has the error.
+  return Fail(Errc::kBadOptions,
+              fmt::format("{}: an unfinished copy with {} shards, not {}: repeat with --shards {}, "
+                          "or remove it to begin again",
+                          paths.to, *copied, shards, *copied),
+              diagnostics);
+}
+
 // The copy gets its name. Until then it keeps its place, because another call may go on.
 ErrorCode GiveName(const Paths& paths, Diagnostics* diagnostics) {
   if (const auto failed = Rename(paths.to, paths.from, diagnostics)) return failed;
@@ -353,6 +364,7 @@ ErrorCode Reshard(const ReshardOptions& options,
   if (!from) return from.error();
   if (const auto failed = CheckSource(paths, *from, options.shards, diagnostics)) return failed;
   if (const auto failed = KeepServersOff(paths, diagnostics)) return failed;
+  if (const auto failed = CheckCopy(paths, options.shards, diagnostics)) return failed;
   shard.schema = from->front()->schema();
   shard.text_index = from->front()->text_index();
   auto to = OpenShards(paths.to, options.shards, shard, options.memory, diagnostics);
