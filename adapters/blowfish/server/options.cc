@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
-#include <thread>
+#include <system_error>
 #include <vector>
 
 #include "blowfish/server/value_limits.h"
@@ -39,7 +40,8 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
   directory
       .Text("--dir", options.directory, "The directory of the shards; created if it is missing",
             "DIRECTORY")
-      ->required();
+      ->required()
+      ->check(CheckDirectory);
   directory.Parsed("--copy-from",
                    "A server whose data fills the directory, which has no shards yet, before this "
                    "server serves; that server goes on meanwhile. The password may be in "
@@ -150,6 +152,14 @@ void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& 
 }
 
 }  // namespace
+
+std::string CheckDirectory(const std::string& directory) {
+  if (directory.empty()) return "the path is empty: name a directory";
+  std::error_code unknown;
+  if (!std::filesystem::exists(directory, unknown) || unknown) return {};
+  if (std::filesystem::is_directory(directory, unknown) || unknown) return {};
+  return directory + " is not a directory: name a directory";
+}
 
 std::optional<int> ParseCommandLine(int argc, const char* const* argv, ProgramOptions& options) {
   CLI::App app(

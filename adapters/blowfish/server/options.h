@@ -25,6 +25,9 @@ struct ProgramOptions {
   std::string log_level = "info";
 };
 
+/// Returns "" if --dir can have this value, otherwise the problem.
+[[nodiscard]] std::string CheckDirectory(const std::string& directory);
+
 /// Reads the command line. Returns the exit code after --help or an error, which has been printed.
 [[nodiscard]] std::optional<int> ParseCommandLine(int argc, const char* const* argv,
                                                   ProgramOptions& options);

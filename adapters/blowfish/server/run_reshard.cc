@@ -10,6 +10,7 @@
 #include <exception>
 #include <thread>
 
+#include "blowfish/server/options.h"
 #include "blowfish/server/reshard.h"
 #include "program/command_line.h"
 #include "program/options.h"
@@ -49,7 +50,9 @@ int RunReshard(int argc, const char* const* argv) {
   ReshardOptions options;
   std::size_t merges = 0;
   program::Options given(app);
-  given.Text("--dir", options.directory, "The directory of the shards", "DIRECTORY")->required();
+  given.Text("--dir", options.directory, "The directory of the shards", "DIRECTORY")
+      ->required()
+      ->check(CheckDirectory);
   given.Count("--shards", options.shards, 1, 1024, "The new number of shards")->required();
   given.Bytes("--memory-budget", options.memory.budget, 0,
               "Memory for changes and merges, of the old and of the new shards each");
