@@ -91,6 +91,10 @@ TEST_CASE("a start that cannot be says why") {
   CHECK_THAT(fails({}), Contains("--dir is required"));
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));
+  for (const std::string names : {"a,,b", ",a", "a,"}) {
+    CHECK_THAT(fails({"--dir", path, "--attributes", names}),
+               Contains("--attributes: attribute") && Contains("has no name"));
+  }
   CHECK_THAT(fails({"--dir", path, "--password-file", "/nowhere"}), Contains("/nowhere"));
 }
 

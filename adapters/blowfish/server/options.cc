@@ -19,7 +19,7 @@ namespace {
 
 // The attributes of a new directory's values, as text.
 struct SchemaOptions {
-  std::vector<std::string> names;
+  std::vector<std::string> lists;  // "a,b": CLI11 would drop the empty name of "a,,b"
   std::string delimiter = "|";
 };
 
@@ -53,9 +53,8 @@ void AddDirectory(CLI::App& app, ProgramOptions& options, SchemaOptions& schema)
              "Number of shards of a new directory; each has a thread")
       ->default_str("as many as processors");
   CLI::Option* const attributes =
-      app.add_option("--attributes", schema.names,
+      app.add_option("--attributes", schema.lists,
                      "Names of the parts of a value in a new directory, for SEARCH")
-          ->delimiter(',')
           ->type_name("NAME,...")
           ->group("Directory");
   directory
@@ -124,6 +123,17 @@ void AddWork(program::Options& options, ProgramOptions& program) {
       "the reads that need them, which takes much longer");
 }
 
+std::vector<std::string> NamesOf(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    for (std::size_t begin = 0, end = 0; end != list.npos; begin = end + 1) {
+      end = list.find(',', begin);
+      names.push_back(list.substr(begin, end - begin));
+    }
+  }
+  return names;
+}
+
 // Applies defaults and checks that depend on several options.
 void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& options) {
   if (options.copy) {
@@ -143,9 +153,9 @@ void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& 
   }
   Diagnostics why;
   if (!resp::LoadTls(options.server.tls, &why)) throw CLI::ValidationError(why.message);
-  if (schema.names.empty()) return;
+  if (schema.lists.empty()) return;
   const char delimiter = schema.delimiter == "\\t" ? '\t' : schema.delimiter.front();
-  auto made = Schema::Make(schema.names, delimiter, &why);
+  auto made = Schema::Make(NamesOf(schema.lists), delimiter, &why);
   if (!made) throw CLI::ValidationError("--attributes", why.message);
   options.shard.schema = std::move(*made);
   options.has_schema = true;
