@@ -53,7 +53,9 @@ int RunReshard(int argc, const char* const* argv) {
   given.Text("--dir", options.directory, "The directory of the shards", "DIRECTORY")
       ->required()
       ->check(CheckDirectory);
-  given.Count("--shards", options.shards, 1, 1024, "The new number of shards")->required();
+  given.Count("--shards", options.shards, 1, 1024, "The new number of shards")
+      ->required()
+      ->default_str("");
   given.Bytes("--memory-budget", options.memory.budget, 0,
               "Memory for changes and merges, of the old and of the new shards each");
   given.Count("--merges", merges, 1, 1024, "Maximum shards that are compressed at once")
