@@ -361,6 +361,14 @@ TEST_CASE("a copy needs a directory without shards, and the source's number and 
                   log);
   CHECK(process.Wait() == 1);
   CHECK_THAT(ReadFile(log), Contains("it has 3 shards, not 5: leave --shards out"));
+
+  // The copy is not lost if the port is taken.
+  Process late({STOUT_BLOWFISH_SERVER, "--dir", home.path() + "/late", "--listen",
+                "127.0.0.1:" + port, "--copy-from", "blowfish://:s3cret@127.0.0.1:" + port},
+               log);
+  CHECK(late.Wait() == 1);
+  CHECK_THAT(ReadFile(log), Contains("cannot listen on") &&
+                                Contains("the copy is complete: start without --copy-from"));
 }
 
 }  // namespace

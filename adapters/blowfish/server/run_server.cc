@@ -143,7 +143,13 @@ int Run(ProgramOptions options) {
   server.service().merge_slots = options.shard.merge_slots;
   server.service().data_id = *std::move(data_id);
   TellRecovery(server.service(), options);
-  if (server.Listen(&why)) return TellFailed(why);
+  // The same command would be refused, because the directory has shards now.
+  const std::string_view copied =
+      options.copy ? "; the copy is complete: start without --copy-from" : "";
+  if (server.Listen(&why)) {
+    why.message += copied;
+    return TellFailed(why);
+  }
   Ending ending(context, server);
   server.service().shut_down = [&] { boost::asio::post(context, [&] { ending.Begin(); }); };
 
@@ -153,8 +159,8 @@ int Run(ProgramOptions options) {
     const auto port = metrics->Listen(*options.metrics);
     if (!port) {
       throw std::runtime_error(
-          fmt::format("--metrics: cannot listen on {}: {}; choose another address",
-                      options.metrics->Text(), port.error().message()));
+          fmt::format("--metrics: cannot listen on {}: {}; choose another address{}",
+                      options.metrics->Text(), port.error().message(), copied));
     }
     spdlog::info("metrics at port {}", *port);
   }
