@@ -107,7 +107,7 @@ TEST_CASE("a source that does not answer as it should is refused, with its URL a
   };
   const std::string malformed = "its answer to STOUT.COPY is malformed: use a server";
   const auto [answers, reason] = GENERATE_COPY(
-      Case{{"-ERR unknown command 'STOUT.COPY'\r\n", ""}, "it is of an older release"},
+      Case{{"-ERR unknown command 'STOUT.COPY'\r\n", ""}, "it is no blowfish-server"},
       Case{{"-SHARDDOWN shard 1: file: damaged\r\n", ""}, "SHARDDOWN shard 1: file: damaged"},
       Case{{"+OK\r\n", ""}, malformed}, Case{{"*1\r\n:7\r\n", ""}, malformed},
       Case{{ListOf(kFileName, -1), ""}, malformed}, Case{{"GET / HTTP/1.1\r\n", ""}, "was lost"},

@@ -189,9 +189,11 @@ class CopyRun {
       if (!reply.error()) continue;
       const bool unknown = reply.text.starts_with("ERR unknown command");
       return Wrong(Errc::kBadUrl,
-                   unknown ? "it is of an older release, without STOUT.COPY: update it, or restore "
-                             "a backup of it"
-                           : reply.text,
+                   unknown
+                       ? "it is no blowfish-server with STOUT.COPY: if it is a stout-node, name "
+                         "a blowfish-server; if it is of an older release, update it, or "
+                         "restore a backup of it"
+                       : reply.text,
                    diagnostics);
     }
     return {};
