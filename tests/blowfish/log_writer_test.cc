@@ -159,7 +159,8 @@ TEST_CASE("a folder is open once", "[log]") {
   {
     const auto directory = OpenLogDirectory(folder.path()).value();
     CHECK(OpenLogDirectory(folder.path(), &diagnostics).error() == Errc::kTransient);
-    CHECK(diagnostics.message == folder.path() + ": in use: a shard has this folder open already");
+    CHECK(diagnostics.message ==
+          folder.path() + ": in use by another process: stop the blowfish-server that has it");
   }
   CHECK(OpenLogDirectory(folder.path()).has_value());
   CHECK(OpenLogDirectory("/dev/null/log", &diagnostics).error() == Errc::kTransient);

@@ -171,8 +171,9 @@ Result<std::unique_ptr<LogDirectory>> OpenLogDirectory(const std::string& path,
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() < 0) return refused(SystemError().message());
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) < 0) {
-    return refused(errno == EWOULDBLOCK ? "in use: a shard has this folder open already"
-                                        : SystemError().message());
+    return refused(errno == EWOULDBLOCK
+                       ? "in use by another process: stop the blowfish-server that has it"
+                       : SystemError().message());
   }
   return std::unique_ptr<LogDirectory>(std::make_unique<PosixDirectory>(path, std::move(fd)));
 }
