@@ -1,8 +1,10 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "blowfish/load/input_file.h"
 #include "stout/core/random.h"
@@ -91,6 +93,23 @@ TEST_CASE("an error names a byte up to which a zstd file was unpacked", "[load]"
   CHECK(read.message == damaged + ": cannot unpack at or after byte " +
                             std::to_string(packed.size()) +
                             ": Unknown frame descriptor; see `zstd -t`");
+}
+
+TEST_CASE("a gzip file is refused with the command that unpacks it", "[load]") {
+  const Files files;
+  const std::string packed = files.Write("a.tbl.gz", "\x1f\x8b\x08 and more");
+  const std::string remedy = ": is packed by gzip: run `zcat FILE | blowfish-load ... -`";
+  SECTION("a file, before anything is read") {
+    Diagnostics diagnostics;
+    CHECK(InputFile::Open(packed, &diagnostics).error() == Errc::kBadUrl);
+    CHECK(diagnostics.message == packed + remedy);
+  }
+  SECTION("a pipe") {
+    const std::string pipe = packed + ".pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    std::jthread writer([&] { std::ofstream(pipe) << "\x1f\x8b\x08 and more"; });
+    CHECK(ReadAll(pipe).message == pipe + remedy);
+  }
 }
 
 TEST_CASE("a file that cannot be read is named, with the remedy", "[load]") {

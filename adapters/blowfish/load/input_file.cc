@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <iterator>
+#include <string_view>
 
 #include "blowfish/file/file_error.h"
 #include "stout/adapters/store_url.h"
@@ -14,6 +17,15 @@ namespace stout::blowfish {
 namespace {
 
 constexpr std::size_t kPackedBytes = std::size_t{128} << 10;  // zstd's blocks are no longer
+
+// No text begins with it.
+constexpr std::string_view kGzipMagic = "\x1f\x8b\x08";
+
+ErrorCode FailAsGzip(const std::string& name, Diagnostics* diagnostics) {
+  return Fail(Errc::kBadUrl,
+              fmt::format("{}: is packed by gzip: run `zcat FILE | blowfish-load ... -`", name),
+              diagnostics);
+}
 
 }  // namespace
 
@@ -28,7 +40,13 @@ Result<InputFile> InputFile::Open(const std::string& path, Diagnostics* diagnost
     return FailedCall(file.name_, "open", errno, diagnostics);
   }
   if (S_ISDIR(status.st_mode)) return FailedCall(file.name_, "read", EISDIR, diagnostics);
-  if (S_ISREG(status.st_mode)) file.size_ = static_cast<std::uint64_t>(status.st_size);
+  if (S_ISREG(status.st_mode)) {
+    file.size_ = static_cast<std::uint64_t>(status.st_size);
+    std::array<char, kGzipMagic.size()> first{};
+    if (::pread(file.fd(), first.data(), first.size(), 0) == std::ssize(first) &&
+        std::string_view(first.data(), first.size()) == kGzipMagic)
+      return FailAsGzip(file.name_, diagnostics);
+  }
   return file;
 }
 
@@ -38,6 +56,9 @@ Result<std::size_t> InputFile::ReadRaw(std::span<char> out, Diagnostics* diagnos
     size = ::read(fd(), out.data(), out.size());
   } while (size < 0 && errno == EINTR);
   if (size < 0) return FailedCall(name_, "read", errno, diagnostics);
+  if (position_ == 0 && size > 0 &&
+      std::string_view(out.data(), static_cast<std::size_t>(size)).starts_with(kGzipMagic))
+    return FailAsGzip(name_, diagnostics);
   ended_ = size == 0;
   position_ += static_cast<std::uint64_t>(size);
   return static_cast<std::size_t>(size);

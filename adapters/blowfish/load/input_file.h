@@ -16,7 +16,7 @@
 namespace stout::blowfish {
 
 /// A file that is read from its beginning to its end: "-" is the standard input, and what is named
-/// *.zst is unpacked.
+/// *.zst is unpacked. A file packed by gzip is refused.
 class InputFile {
  public:
   /// kBadUrl or kTransient; the diagnostics name the file and the remedy.

@@ -15,7 +15,8 @@ namespace {
 
 constexpr const char* kDescription =
     "Loads delimited files with one record per line into a blowfish-server, or into another server "
-    "with the protocol of Redis. '-' is stdin. Files named *.zst are unpacked.";
+    "with the protocol of Redis. '-' is stdin. Files named *.zst are unpacked. For files of gzip, "
+    "use zcat.";
 constexpr const char* kFooter =
     "Empty lines are skipped and counted. A line is an error if it lacks a key column, or if all "
     "its key columns are empty.\n"
