@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -247,6 +248,17 @@ TEST_CASE("a load ends although a report of its progress is due", "[load]") {
     REQUIRE(ended.code == ExitCode::kOk);
     REQUIRE(ended.out.starts_with("1 records, "));
   }
+}
+
+TEST_CASE("a load that fails at once ends at once", "[load]") {
+  const stout::test::TempDirectory folder;
+  const std::string file = folder.path() + "/a.zst";
+  std::ofstream(file) << "1|ann\n";
+  const LoadOptions options{
+      .files = {file}, .dry_run = true, .report_interval = std::chrono::seconds(4)};
+  const auto began = std::chrono::steady_clock::now();
+  CHECK(Run(options).code == ExitCode::kFailed);
+  CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(3));
 }
 
 TEST_CASE("a load that gives up tells where to go on", "[load]") {

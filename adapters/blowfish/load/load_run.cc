@@ -230,7 +230,8 @@ bool LoadRun::Take(const LineCutter::Line& line, bool header) {
 asio::awaitable<void> LoadRun::ShowProgress() {
   const auto interval =
       options_.report_interval.value_or(std::chrono::milliseconds(bar_.terminal() ? 200 : 5000));
-  for (;;) {
+  // LoadAll() may be done before this begins.
+  while (!ended_) {
     tick_.expires_after(interval);
     co_await tick_.async_wait(kNoThrow);
     // A wait that has just ended is not cancelled any more.
