@@ -144,7 +144,7 @@ TEST_CASE("a path that cannot be is refused at once", "[index_file]") {
   const std::vector<std::pair<std::string, std::string>> reasons = {
       {root + "/none/file", "No such file or directory; check the path"},
       {file + "/file", "Not a directory; a part of the path is not a directory"},
-      {root, "Is a directory; it is a directory; name a file in it"},
+      {root, "Is a directory; name a file in it"},
   };
   for (const auto& [path, reason] : reasons) {
     CAPTURE(path);

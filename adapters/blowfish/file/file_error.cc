@@ -15,14 +15,16 @@ struct Advice {
   std::string_view remedy;
 };
 
-Advice AdviceOn(int error) {
+Advice AdviceOn(int error, std::string_view verb) {
   switch (error) {
     case ENOENT:
-      return {Errc::kBadUrl, "check the path; missing directories are not created"};
+      return {Errc::kBadUrl, verb == "create"
+                                 ? "check the path; missing directories are not created"
+                                 : "check the path"};
     case ENOTDIR:
       return {Errc::kBadUrl, "a part of the path is not a directory; use another path"};
     case EISDIR:
-      return {Errc::kBadUrl, "it is a directory; name a file in it"};
+      return {Errc::kBadUrl, "name a file in it"};
     case EACCES:
     case EPERM:
       return {Errc::kBadUrl, "give this user the right to it and to its directory"};
@@ -52,7 +54,7 @@ Advice AdviceOn(int error) {
 
 ErrorCode FailedCall(const std::string& path, std::string_view verb, int error,
                      Diagnostics* diagnostics) {
-  const Advice advice = AdviceOn(error);
+  const Advice advice = AdviceOn(error, verb);
   return Fail(advice.errc,
               fmt::format("{}: cannot {}: {}; {}", path, verb,
                           std::generic_category().message(error), advice.remedy),
