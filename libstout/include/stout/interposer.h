@@ -203,8 +203,8 @@ class Interposer {
   /// `void(ErrorCode, StoredState)`.
   /// The state may not be durable yet, so answer through SafeReply. SafeReply does not wait for a
   /// state that the store refuses before the call; Application::on_refused reports it.
-  /// Errors: kPushedBack beyond LaneOptions::max_pending_reads, kDeadline, kNotSerialized, kCorrupt;
-  /// kClosed, kFenced or kLost.
+  /// Errors: kPushedBack beyond LaneOptions::max_pending_reads, kDeadline, kNotSerialized,
+  /// kCorrupt; kClosed, kFenced or kLost.
   template <typename Token>
   auto AsyncFetch(KeyView key, const FetchOptions& options, Token&& token);
   template <typename Token>
