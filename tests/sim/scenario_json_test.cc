@@ -183,6 +183,8 @@ TEST_CASE("text that is no JSON is refused with its line and column", "[scenario
   CHECK(ErrorOf("{\"seed\": 1,\n  \"policy\" \"natural\"}") ==
         "line 2, column 12 of the JSON: syntax error");
   CHECK_THAT(ErrorOf("{} x"), Contains("line 1, column 4"));
+  CHECK(ErrorOf("{\"name\": \"a\\\": {\",\n \"seed\": 1, \"seed\": 2}") ==
+        "line 2, column 14 of the JSON: \"seed\" appears twice in its object");
   CHECK_THAT(ErrorOf("{\"seed\": 1"), Contains("incomplete JSON"));
   CHECK_THAT(ErrorOf(""), Contains("incomplete JSON"));
 }
