@@ -235,6 +235,17 @@ TEST_CASE("gnuplot draws what the scripts say", "[plot]") {
 
 // --- Commands ------------------------------------------------------------------------------------
 
+TEST_CASE("a command that does not exist is named, with those that do", "[command]") {
+  const Output unknown = Command({"foo"});
+  CHECK(unknown.status == kBadOptions);
+  CHECK(unknown.err ==
+        "stout-sim: there is no command 'foo': use one of run oracle sweep grid replication "
+        "deployment plot schema\n");
+  CHECK(Command({"plot", "foo"}).err ==
+        "stout-sim: there is no command 'foo': use one of timeline sweep grid\n");
+  CHECK_THAT(Command({}).err, Contains("a command is missing: use one of run"));
+}
+
 TEST_CASE("run prints a table, or a result that reads back", "[command]") {
   const Scratch scratch;
   const std::string scenario = scratch.File("tiny.json", kTiny);

@@ -60,6 +60,21 @@ class Parser {
 
   [[nodiscard]] const CLI::App& app() const { return app_; }
 
+  /// Returns the problem if a command, or one of `plot`, is missing or unknown; otherwise "".
+  [[nodiscard]] std::string WhyNoCommand() const {
+    const CLI::App* app = &app_;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+    if (app->get_require_subcommand_min() == 0) return "";
+    std::string names;
+    for (const CLI::App* const each : app->get_subcommands(nullptr))
+      names += " " + each->get_name();
+    const std::vector<std::string> words = app->remaining();
+    return fmt::format("{}: use one of{}",
+                       words.empty() ? std::string("a command is missing")
+                                     : fmt::format("there is no command '{}'", words.front()),
+                       names);
+  }
+
  private:
   template <typename Options>
   CLI::App& Add(const std::string& name, const std::string& help, const Options& options) {
@@ -309,6 +324,11 @@ int RunCommandLine(int argc, const char* const* argv, const Tool& tool) {
     status =
         std::visit([&](const auto& options) { return internal::Execute(options, tool); }, command);
   } catch (const CLI::ParseError& error) {
+    const bool lacks = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+    if (const std::string why = lacks ? parser.WhyNoCommand() : ""; !why.empty()) {
+      tell(why);
+      return kBadOptions;
+    }
     std::ostringstream out;
     std::ostringstream err;
     const std::span arguments(argv, static_cast<std::size_t>(argc));
