@@ -233,6 +233,17 @@ TEST_CASE("gnuplot draws what the scripts say", "[plot]") {
   CHECK_THROWS_AS(RunGnuplot("this is no command\n"), PlotError);
 }
 
+TEST_CASE("a plot that cannot be written is an error, and nothing is drawn", "[plot][command]") {
+  const Scratch scratch;
+  const std::string result =
+      scratch.File("run.json", Command({"run", scratch.File("tiny.json", kTiny), "--json"}).out);
+  const std::string out = scratch.File("missing/x.svg");
+  const Output plot = Command({"plot", "timeline", result, "--out", out});
+  CHECK(plot.status == kFailed);
+  CHECK(plot.out.empty());
+  CHECK(plot.err == "stout-sim: cannot write " + out + ": No such file or directory\n");
+}
+
 // --- Commands ------------------------------------------------------------------------------------
 
 TEST_CASE("a command that does not exist is named, with those that do", "[command]") {

@@ -69,6 +69,14 @@ RunLimits Interruptible() {
   return limits;
 }
 
+// If gnuplot cannot open the file, it draws on its standard output.
+void RequireWritable(const fs::path& file) {
+  errno = 0;
+  if (std::ofstream(file, std::ios::app)) return;
+  throw CommandError(kFailed,
+                     fmt::format("cannot write {}: {}", file.string(), std::strerror(errno)));
+}
+
 void CheckRates(const Scenario& scenario, const std::vector<double>& rates,
                 const SweepCommandOptions& options) {
   const auto arrivals = scenario.clients.arrivals;
@@ -224,6 +232,7 @@ ExitCode Execute(const PlotOptions& options, const Tool& tool) {
   if (options.script) {
     fmt::print(tool.out, "{}", script);
   } else {
+    RequireWritable(options.output);
     RunGnuplot(script);
   }
   return kOk;
