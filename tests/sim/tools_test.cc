@@ -42,6 +42,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 using Catch::Contains;
+using namespace std::chrono_literals;
 
 /// A directory of its own for a test.
 class Scratch {
@@ -192,6 +193,23 @@ TEST_CASE("the rate of clients that have none does not shorten an oracle's trial
   const Best best = BestFixedInterval(scenario);
   scenario.clients.total_rate_per_s *= 1e6;
   CHECK(BestFixedInterval(scenario) == best);
+}
+
+TEST_CASE("an oracle that is interrupted begins no further run", "[oracle]") {
+  // Each run has about a hundred events.
+  const Scenario scenario{
+      .duration_s = 0.5, .warmup_s = 0.1, .clients = {.count = 1, .total_rate_per_s = 50}};
+  const RunLimits limits{.watch = [](TimePoint) { return false; }};
+  const Best interval = BestFixedInterval(scenario, limits);
+  CHECK(interval.result == Result{});
+  CHECK(BestFixedGap(scenario, interval, limits).result == Result{});
+}
+
+TEST_CASE("a short run looks at its watcher", "[simulate]") {
+  const Scenario scenario{
+      .duration_s = 0.5, .warmup_s = 0.1, .clients = {.count = 1, .total_rate_per_s = 500}};
+  const RunLimits limits{.watch = [](TimePoint now) { return now < TimePoint(250ms); }};
+  CHECK(Simulate(scenario, Natural{}, limits).measured_s < 0.3);
 }
 
 // --- Sweeps and plots ----------------------------------------------------------------------------

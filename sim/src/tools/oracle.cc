@@ -74,8 +74,10 @@ Scenario ForTrial(const Scenario& scenario) {
 /// The policies of the clients that have this setting.
 using Setting = std::function<PolicyOf(Duration)>;
 
+// After an interrupt no further run begins: the search ends with results that are of no use.
 Result RunWith(const Scenario& scenario, const Setting& policies_with, double ms,
                const RunLimits& limits) {
+  if (limits.watch && !limits.watch(TimePoint{})) return {};
   return Simulate(scenario, policies_with(Duration(std::llround(ms * 1e6))), limits);
 }
 

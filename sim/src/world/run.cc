@@ -42,13 +42,16 @@ Run::Run(const Scenario& scenario, const PolicyOf& policy_of, const RunLimits& l
 // --- The run -------------------------------------------------------------------------------------
 
 Result Run::Execute() {
+  constexpr std::uint64_t kEventsPerWatch = 64;  // an event of a large batch may take a millisecond
   constexpr std::uint64_t kEventsPerLook = 4096;
   Prepare();
   for (std::uint64_t events = 1; agenda_.next() < end_; ++events) {
     Handle(agenda_.Pop());
-    if (events % kEventsPerLook != 0) continue;
+    const bool watches = limits_.watch && events % kEventsPerWatch == 0;
+    const bool ends = watches && !limits_.watch(agenda_.now());
+    if (!ends && events % kEventsPerLook != 0) continue;
     TakeArrivalsBefore(agenda_.now());
-    if (IsHopeless() || (limits_.watch && !limits_.watch(agenda_.now()))) return Report(true);
+    if (ends || IsHopeless()) return Report(true);
   }
   TakeArrivalsBefore(end_);
   return Report(IsHopeless());

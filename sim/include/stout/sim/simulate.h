@@ -23,7 +23,7 @@ struct RunLimits {
   std::uint64_t max_batches = 0;
   /// So does one with more changes pending than the clients offer in this long. 0: none.
   double max_backlog_s = 0;
-  /// Called with the simulated time every few thousand events; false ends the run there, and its
+  /// Called with the simulated time every few dozen events; false ends the run there, and its
   /// result is of no use. A run that ends by itself is the same with and without it.
   std::function<bool(TimePoint now)> watch;
 };
