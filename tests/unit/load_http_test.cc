@@ -109,6 +109,7 @@ TEST_CASE("mistakes on the command line are refused", "[load]") {
       {"--target", "http://h:1", "--rate", "0"},
       {"--target", "http://h:1", "--rate", "5", "--steps", "0s:5"},
       {"--target", "http://h:1", "--timeout", "0s"},
+      {"--target", "http://h:1", "--duration", "0s"},
       {"--target", "http://h:1", "--timeout", "10"},
       {"--target", "http://h:1", "--documents", "0"},
       {"--target", "http://h:1", "--documents", "100000", "--sections", "100000"},

@@ -66,7 +66,7 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
             ParseSteps, "START:RATE,... with times that grow, such as 0s:500,5s:12000",
             [&options](const std::vector<Step>& steps) { options.steps = steps; })
       ->excludes(rate_option);
-  more.Time("--duration", options.duration, Duration::zero(), Duration::max(),
+  more.Time("--duration", options.duration,
             "Length of the run. With --steps the last step lasts as long as the one before it")
       ->default_str("10s");
   more.Time("--warmup", options.warmup, Duration::zero(), Duration::max(),
