@@ -63,7 +63,7 @@ void AddLoadOptions(CLI::App& app, LoadOptions& options, double& rate) {
   more.HttpUrl("--target", options.target, "Required: the server");
   CLI::Option* const rate_option = more.Number("--rate", rate, 0, 1e9, "Requests per second");
   more.Read("--steps", "Rates that change, such as 0s:500,5s:12000,15s:500", "START:RATE,...", "",
-            ParseSteps, "START:RATE,... with times that grow, such as 0s:500,5s:12000",
+            ParseSteps, "START:RATE,... with times that grow from 0s, such as 0s:500,5s:12000",
             [&options](const std::vector<Step>& steps) { options.steps = steps; })
       ->excludes(rate_option);
   more.Time("--duration", options.duration,
