@@ -122,6 +122,31 @@ TEST_CASE("what a read showed must not be undone, even if no write was acknowled
   CHECK(c.findings().lost == 1);
 }
 
+TEST_CASE("a new owner may write an unchanged value again under its own epoch", "[load]") {
+  Conversation c;
+  SECTION("one that was acknowledged") {
+    const auto sequence = c.Send();
+    c.Ack(sequence, {1, 5});
+    c.Read({2, 1}, sequence, {1, 5});
+    c.ReadBack({3, 1}, sequence);
+  }
+  SECTION("one from before the run") {
+    c.Read({1, 5}, 1, {}, kRun + 1);
+    c.Read({2, 1}, 1, {1, 5}, kRun + 1);
+  }
+  CHECK(c.findings().clean());
+}
+
+TEST_CASE("a finding names the newest version that was known before", "[load]") {
+  Conversation c;
+  const auto old = c.Send();
+  c.Ack(old, {1, 5});
+  c.Ack(c.Send(), {1, 6}, {1, 5});
+  c.ReadBack({2, 1}, old);
+  REQUIRE(c.findings().examples.size() == 1);
+  CHECK_THAT(c.findings().examples[0], Catch::Contains("(answer: 2.1, newest known: 1.6)"));
+}
+
 TEST_CASE("a read that shows less than was known when it was sent is stale", "[load]") {
   Conversation c;
   const auto old = c.Send();

@@ -43,44 +43,50 @@ void Verifier::OnAcknowledged(SectionId section, std::uint64_t sequence, std::op
                               Stamp known) {
   open_.erase(sequence);
   ++acknowledged_;
+  Newest& newest = newest_[section];
   if (!stamp) {
-    Report(&Findings::invalid, "a write was acknowledged without a version", section, stamp);
+    Report(&Findings::invalid, "a write was acknowledged without a version", section, stamp,
+           newest.stamp);
     return;
   }
-  Newest& newest = newest_[section];
   if (*stamp <= known) {
-    Report(&Findings::invalid, "a write got a version that was already passed", section, stamp);
+    Report(&Findings::invalid, "a write got a version that was already passed", section, stamp,
+           newest.stamp);
   } else if (*stamp == newest.stamp && sequence != newest.sequence) {
-    Report(&Findings::invalid, "two values have one version", section, stamp);
+    Report(&Findings::invalid, "two values have one version", section, stamp, newest.stamp);
   }
   if (*stamp > newest.stamp) newest = {*stamp, sequence};
 }
 
 void Verifier::OnRead(SectionId section, const Shown& shown, Stamp known) {
+  const Stamp newest = Known(section);  // Judge replaces it
   switch (Judge(section, shown, known)) {
     case Verdict::kOk:
       return;
     case Verdict::kOlder:
-      return Report(&Findings::stale_reads, "a read showed an older version", section, shown.stamp);
+      return Report(&Findings::stale_reads, "a read showed an older version", section, shown.stamp,
+                    newest);
     case Verdict::kOtherValue:
-      return Report(&Findings::stale_reads, "a read showed an older value", section, shown.stamp);
+      return Report(&Findings::stale_reads, "a read showed an older value", section, shown.stamp,
+                    newest);
     case Verdict::kInvalid:
       return Report(&Findings::invalid, "a read showed a mangled value or no version", section,
-                    shown.stamp);
+                    shown.stamp, newest);
   }
 }
 
 void Verifier::OnReadBack(SectionId section, const Shown& shown) {
-  switch (Judge(section, shown, Known(section))) {
+  const Stamp newest = Known(section);  // Judge replaces it
+  switch (Judge(section, shown, newest)) {
     case Verdict::kOk:
       return;
     case Verdict::kOlder:
-      return Report(&Findings::lost, "an acknowledged write is lost", section, shown.stamp);
+      return Report(&Findings::lost, "an acknowledged write is lost", section, shown.stamp, newest);
     case Verdict::kOtherValue:
-      return Report(&Findings::stale, "an older value is back", section, shown.stamp);
+      return Report(&Findings::stale, "an older value is back", section, shown.stamp, newest);
     case Verdict::kInvalid:
       return Report(&Findings::invalid, "the value is mangled or has no version", section,
-                    shown.stamp);
+                    shown.stamp, newest);
   }
 }
 
@@ -100,10 +106,10 @@ Verifier::Verdict Verifier::Judge(SectionId section, const Shown& shown, Stamp k
   if (*shown.stamp < newest.stamp) return Verdict::kOk;
 
   const auto open = open_.find(sequence);
-  const bool from_before = sequence == 0 && newest.stamp == Stamp{};
   const bool fate_open = open != open_.end() && open->second == section;
+  const bool same = sequence == newest.sequence;  // both 0: both are from before the run
   newest = {*shown.stamp, sequence};
-  return from_before || fate_open ? Verdict::kOk : Verdict::kOtherValue;
+  return same || fate_open ? Verdict::kOk : Verdict::kOtherValue;
 }
 
 std::vector<SectionId> Verifier::SectionsToReadBack() const {
@@ -118,13 +124,13 @@ std::vector<SectionId> Verifier::SectionsToReadBack() const {
 }
 
 void Verifier::Report(std::uint64_t Findings::*counter, std::string_view what, SectionId section,
-                      std::optional<Stamp> stamp) {
+                      std::optional<Stamp> stamp, Stamp newest) {
   ++(findings_.*counter);
   if (findings_.examples.size() == kMaxExamples) return;
   std::string path;
   corpus_.AppendPath(section, path);
   findings_.examples.push_back(fmt::format("{}: {} (answer: {}, newest known: {})", path, what,
-                                           Describe(stamp), Describe(Known(section))));
+                                           Describe(stamp), Describe(newest)));
 }
 
 // One record a line, the kind first; unwritten sections have none. `end` tells a whole file from

@@ -43,8 +43,10 @@ struct Findings {
 ///     it acknowledged a write, or if an earlier read showed it: a crash must not undo a state that
 ///     a read has revealed.
 ///  3. A version always has the same value.
-///  4. A version newer than all known ones shows a write whose outcome is open: it was sent, but
-///     not acknowledged. A write that timed out may have happened.
+///  4. A version newer than all known ones shows one of two values. The first is a write whose
+///     outcome is open: it was sent, but not acknowledged. A write that timed out may have
+///     happened. The second is the newest known value, because a server that takes a range over may
+///     write an unchanged state again under its own epoch.
 ///
 /// No other client may write the corpus during the run. Values from before the run are accepted
 /// until the first acknowledged write of their section.
@@ -94,7 +96,7 @@ class Verifier {
   /// Checks invariants 2 to 4 and takes what was shown as known.
   Verdict Judge(SectionId section, const Shown& shown, Stamp known);
   void Report(std::uint64_t Findings::*counter, std::string_view what, SectionId section,
-              std::optional<Stamp> stamp);
+              std::optional<Stamp> stamp, Stamp newest);
 
   Corpus corpus_;
   std::uint64_t run_;
