@@ -95,32 +95,47 @@ TEST_CASE("options have units", "[docstore]") {
 TEST_CASE("servers that share a store are told of each other", "[docstore][leases]") {
   const Parsed alone = Parse({});
   CHECK(alone.config.leases.empty());
-  const Parsed parsed = Parse(
-      {"--leases", "memory:", "--advertise", "10.0.0.7:80", "--ranges", "64", "--lease-ttl", "3s"});
+  const Parsed parsed = Parse({"--leases", "in-process:", "--advertise", "10.0.0.7:80", "--ranges",
+                               "64", "--lease-ttl", "3s"});
   REQUIRE_FALSE(parsed.code);
-  CHECK(parsed.config.leases == "memory:");
+  CHECK(parsed.config.leases == "in-process:");
   CHECK(parsed.config.advertise == "10.0.0.7:80");
   CHECK(parsed.config.lease.ranges == 64);
   CHECK(parsed.config.lease.ttl == 3s);
   CHECK(parsed.config.drain_timeout == 30s);
   // Twice this time, the ttl, the farewell, and a second.
-  CHECK(Parse({"--leases", "memory:", "--handover-timeout", "15s"}).config.drain_timeout == 42s);
+  CHECK(Parse({"--leases", "in-process:", "--handover-timeout", "15s"}).config.drain_timeout ==
+        42s);
   CHECK(Parse({"--handover-timeout", "15s"}).config.drain_timeout == 30s);
-  CHECK(Parse({"--leases", "memory:", "--lanes", "2"}).said.find("--lanes") != std::string::npos);
+  CHECK(Parse({"--leases", "in-process:", "--lanes", "2"}).said.find("--lanes") !=
+        std::string::npos);
   CHECK(Parse({"--advertise", ":80"}).said.find("is not HOST:PORT") != std::string::npos);
 }
 
 TEST_CASE("a server that others cannot reach does not join them", "[docstore][leases]") {
   for (const char* listen : {"0.0.0.0:8080", ":8080", "[::]:8080", "[0::0]:8080"}) {
     CAPTURE(listen);
-    const Parsed refused = Parse({"--leases", "memory:", "--listen", listen});
+    const Parsed refused = Parse({"--leases", "in-process:", "--listen", listen});
     CHECK(refused.code.value_or(0) != 0);
     CHECK(refused.said.find("give that address with --advertise") != std::string::npos);
     CHECK_FALSE(
-        Parse({"--leases", "memory:", "--listen", listen, "--advertise", "10.0.0.7:80"}).code);
+        Parse({"--leases", "in-process:", "--listen", listen, "--advertise", "10.0.0.7:80"}).code);
     CHECK_FALSE(Parse({"--listen", listen}).code);
   }
-  CHECK_FALSE(Parse({"--leases", "memory:", "--listen", "db7:0"}).code);
+  CHECK_FALSE(Parse({"--leases", "in-process:", "--listen", "db7:0"}).code);
+}
+
+TEST_CASE("a server with a store of its own does not join others", "[docstore][leases]") {
+  const std::string leases = GENERATE("etcd://h/docs", "postgres://h/app");
+  for (const char* const store : {"memory:", "rocksdb:./docs", "slow+memory:?latency=1ms"}) {
+    CAPTURE(leases, store);
+    const Parsed refused = Parse({"--store", store, "--leases", leases.c_str()});
+    CHECK(refused.code.value_or(0) != 0);
+    CHECK_THAT(refused.said, Contains("--leases needs a --store that all servers can reach"));
+    CHECK_FALSE(Parse({"--store", store, "--leases", "in-process:"}).code);
+  }
+  CHECK(Parse({"--leases", leases.c_str()}).code.value_or(0) != 0);  // the default is a directory
+  CHECK_FALSE(Parse({"--store", "redis://h", "--leases", leases.c_str()}).code);
 }
 
 TEST_CASE("servers that keep documents on several stores are told of them", "[docstore][members]") {
@@ -174,7 +189,7 @@ TEST_CASE("options of several stores that do not fit together are refused by nam
                Contains(fmt::format("{} needs --store cluster:URL", option)));
   }
   CHECK_THAT(
-      refused({"--store", "cluster:postgres://app:secret@h/app", "--leases", "memory:"}, false),
+      refused({"--store", "cluster:postgres://app:secret@h/app", "--leases", "in-process:"}, false),
       !Contains("secret"));
 }
 

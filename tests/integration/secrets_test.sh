@@ -89,7 +89,7 @@ for url in "${urls[@]}"; do
 done
 for url in "postgres://u:$secret@$nowhere" "postgres://u:x/$secret@$nowhere" \
   "etcd://u:$secret@$nowhere" "redis://:$secret@$nowhere"; do
-  refused "${run_server[@]}" --store memory: --leases "$url"
+  refused "${run_server[@]}" --store "redis://$nowhere" --leases "$url"
   refused "${run_router[@]}" --leases "$url"
 done
 
@@ -145,12 +145,13 @@ if [[ -x ${postgres_programs[0]}/initdb ]] && has docstore-server; then
   start_postgres "$work/postgres"
   address="?host=$work/postgres"
   serves --store "postgres://postgres:$secret@/postgres$address"
-  serves --store memory: --leases "postgres://postgres:$secret@/postgres$address" --advertise 127.0.0.1:1
+  serves --store "postgres://postgres:$secret@/postgres$address" \
+    --leases "postgres://postgres:$secret@/postgres$address" --advertise 127.0.0.1:1
   sed -i 's/trust$/scram-sha-256/' "$work/postgres/data/pg_hba.conf"
   kill -HUP "$database"
   sleep 0.3
   refused "${run_server[@]}" --store "postgres://postgres:x$secret@/postgres$address"
-  refused "${run_server[@]}" --store memory: --leases "postgres:///postgres$address&user=u&password=x$secret"
+  refused "${run_server[@]}" --store "redis://$nowhere" --leases "postgres:///postgres$address&user=u&password=x$secret"
 fi
 
 echo "$runs outputs looked at, $failures failures"

@@ -218,9 +218,19 @@ std::string CompleteMembers(const CLI::App& app, Config& config) {
   return "";
 }
 
+// Returns true if servers of other processes can join the lease service of this URL.
+bool IsSharedByProcesses(const std::string& leases) {
+  const auto url = ParseStoreUrl(leases, nullptr);
+  return url && url->scheme != "in-process";
+}
+
 // Returns the problem that only the combination of options shows, or "".
 std::string CheckTogether(const CLI::App& app, Config& config) {
   const EngineOptions& engine = config.documents.map.engine;
+  // Each server would have documents that the others do not see.
+  if (IsSharedByProcesses(config.leases) && IsEmbedded(config.store)) {
+    return "--leases needs a --store that all servers can reach, like postgres: or redis:";
+  }
   if (!config.leases.empty() && config.advertise.empty() &&
       program::IsAnyAddress(config.listen.host)) {
     return "--listen is no address that other machines can reach: give that address with "
