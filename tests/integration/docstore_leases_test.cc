@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "stout/adapters/memory_store.h"
 #include "stout/forwarding_store.h"
 #include "stout/in_process_leases.h"
+#include "stout/lease_service.h"
 #include "tests/support/catch.h"
 
 namespace stout::docstore {
@@ -93,6 +95,50 @@ TEST_CASE("before it is a member a server says that nothing was done", "[docstor
   CHECK(reply.Field("retry-after") == "1");
   CHECK(reply.Field("docstore-unserved-range") == std::to_string(RangeOf("d", 4)));
   CHECK(client.Do("GET", "/healthz").status == 503);
+  runner.Stop();
+}
+
+// Answers nothing.
+class SilentLeases final : public LeaseService {
+ public:
+  void Join(const LeaseMember&, JoinHandler) override {}
+  void KeepAlive(SessionId, Handler) override {}
+  void Leave(SessionId, Handler) override {}
+  void Acquire(SessionId, RangeId, AcquireHandler) override {}
+  void Release(SessionId, RangeId, Epoch, Handler) override {}
+  Watch WatchTable(TableHandler) override { return {}; }
+};
+
+TEST_CASE("a server opens once it is a member, and not if it is refused", "[docstore][leases]") {
+  Fleet fleet;
+  const auto open = [&](Server& server, const char* address) {
+    std::promise<ErrorCode> opened;
+    server.Open(address, [&](ErrorCode ec) { opened.set_value(ec); });
+    return opened.get_future().get();
+  };
+  const auto health = [](Server& server) {
+    return Client(server.Listen("127.0.0.1", 0).value()).Do("GET", "/healthz").status;
+  };
+  Server first(fleet.runner.context(), fleet.store, fleet.leases, FleetServer::Brisk(), {}, {});
+  CHECK_FALSE(open(first, "a:1"));
+  CHECK(health(first) == 200);
+  LeaseOptions other = FleetServer::Brisk();
+  other.ranges *= 2;
+  Server second(fleet.runner.context(), fleet.store, fleet.leases, other, {}, {});
+  CHECK(open(second, "b:1") == Errc::kBadOptions);
+  CHECK(health(second) == 503);
+  fleet.runner.Stop();
+}
+
+TEST_CASE("a server that ends before it is a member opens with an error", "[docstore][leases]") {
+  SilentLeases leases;
+  Runner runner;
+  MemoryStore store(runner.context().get_executor());
+  Server server(runner.context(), store, leases, FleetServer::Brisk(), {}, {});
+  std::promise<ErrorCode> opened;
+  server.Open("a:1", [&](ErrorCode ec) { opened.set_value(ec); });
+  server.Close([](ErrorCode) {});
+  CHECK(opened.get_future().get() == Errc::kClosed);
   runner.Stop();
 }
 

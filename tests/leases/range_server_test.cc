@@ -210,6 +210,7 @@ TEST_CASE("a range server with another partition is refused and serves nothing",
   TableWatch watch(leases);
   CHECK(watch.UntilMembers({}));
   CHECK_FALSE(hash->joined());
+  CHECK(Eventually([&] { return hash->refused(); }));
   CHECK_FALSE(hash.Serves("key"));
   CHECK_FALSE(hash.Leave());
   pool.stop();

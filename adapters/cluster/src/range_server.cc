@@ -79,22 +79,22 @@ void RangeServer::Open(const std::string& address) {
           .on_release = [this](RangeId range,
                                LeaseHandlers::Done done) { OnRelease(range, std::move(done)); },
           .on_lost = [this](RangeId range) { OnLost(range); },
-          .on_refused = [this](ErrorCode ec) { OnRefused(ec); }});
+          .on_refused = [this](ErrorCode) { OnRefused(); }});
   leases_ = manager_.get();
   check_.emplace(manager_->get_executor());
   manager_->Start();
   asio::post(manager_->get_executor(), [this] { Check(); });
 }
 
-// The table may arrive after the refusal.
-void RangeServer::OnRefused(ErrorCode ec) {
+// The table may arrive after the refusal. The program may end once `refused` is set.
+void RangeServer::OnRefused() {
   spdlog::error(
-      "the lease service refuses this server: {}; start every server of the deployment with the "
-      "same --ranges and --partition",
-      ec.message());
-  refused_ = true;
-  refusal_ = service_.WatchTable([member = member()](const LeaseTable& table) {
+      "the lease service refuses this server, because the deployment has another partition or "
+      "number of ranges: start all its servers as the same program, with the same --ranges and "
+      "--partition");
+  refusal_ = service_.WatchTable([member = member(), refused = refused_](const LeaseTable& table) {
     if (const auto why = WhyRefused(member, table)) spdlog::error("lease service: {}", *why);
+    *refused = true;
   });
 }
 

@@ -266,7 +266,9 @@ std::optional<int> ParseCommandLine(int argc, const char* const* argv, Config& c
       "\n"
       "After SIGTERM or SIGINT the server hands its ranges over (with --leases or --store "
       "cluster:), accepts no new connections, answers the requests that it has read, and flushes.\n"
-      "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr.");
+      "It prints 'listening on HOST:PORT' on stdout once it serves, and logs on stderr. A server "
+      "that shares documents serves its ranges a moment after it has joined; until then it answers "
+      "503.");
   AddOptions(app, config, policies);
   program::AddConfigFile(app);
   return program::ReadArguments(app, argc, argv, [&app, &config] {

@@ -84,7 +84,8 @@ LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor, S
       source_(std::make_unique<SharedStore>(executor, store, kScope,
                                             MapOptions(options, lease_options.ranges, lent_))),
       server_(executor, *source_, leases,
-              ServerOptions(options, lease_options, lent_, kHashPartition)) {}
+              ServerOptions(options, lease_options, lent_, kHashPartition)),
+      pause_(executor) {}
 
 LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
                                  const MemberStores& stores, LeaseService& leases,
@@ -96,7 +97,8 @@ LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
                          lease_options.ranges))),
       server_(executor, *source_, leases,
               ServerOptions(options, lease_options, lent_, kMembersPartition)),
-      members_(static_cast<MemberRanges*>(source_.get())) {
+      members_(static_cast<MemberRanges*>(source_.get())),
+      pause_(executor) {
   for (const std::string& url : stores.datalets) {
     own_.push_back({.id = DataletIdOf(url), .datalet = {.url = url}});
   }
@@ -105,7 +107,16 @@ LeasedDocuments::LeasedDocuments(const boost::asio::any_io_executor& executor,
 void LeasedDocuments::Open(const std::string& address, Done done) {
   server_.Open(address);
   if (members_ != nullptr) members_->Start(own_, [this] { return server_.session(); });
-  done({});
+  AwaitMembership(std::move(done));
+}
+
+void LeasedDocuments::AwaitMembership(Done done) {
+  if (server_.refused()) return done(Errc::kBadOptions);
+  if (server_.joined()) return done({});
+  if (ends_) return done(Errc::kClosed);
+  pause_.expires_after(std::chrono::milliseconds(10));
+  pause_.async_wait(
+      [this, done = std::move(done)](ErrorCode) mutable { AwaitMembership(std::move(done)); });
 }
 
 void LeasedDocuments::Handle(DocumentRequest request, http::Respond respond) {

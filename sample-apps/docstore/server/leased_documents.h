@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -60,7 +61,9 @@ class LeasedDocuments final : public Documents {
                   LeaseService& leases, const DocumentsOptions& options,
                   const LeaseOptions& lease_options);
 
-  /// Joins as `address`, and calls `done` at once. Ranges are acquired later.
+  /// Joins as `address`. Calls `done` once this server is a member; ranges are acquired later.
+  /// `done` gets kBadOptions if the lease service refuses this server, which the log explains, and
+  /// kClosed if this server ends before.
   void Open(const std::string& address, Done done) override;
   void Handle(DocumentRequest request, http::Respond respond) override;
   void Collect(UniqueFunction<void(std::vector<ShardSnapshot>)> done) override;
@@ -68,12 +71,19 @@ class LeasedDocuments final : public Documents {
   /// store has lost changes.
   void Health(http::Respond respond) override;
   /// As RangeServer::Leave.
-  void Leave(Done done) override { server_.Leave(std::move(done)); }
+  void Leave(Done done) override {
+    ends_ = true;
+    server_.Leave(std::move(done));
+  }
   /// Has no effect, because Leave has handed over every range.
   void Drain(Done done) override { done({}); }
-  void Close(Done done) override { server_.Close(std::move(done)); }
+  void Close(Done done) override {
+    ends_ = true;
+    server_.Close(std::move(done));
+  }
 
  private:
+  void AwaitMembership(Done done);
   [[nodiscard]] http::Response NotServed(RangeId range, const DocumentRequest& request) const;
 
   const Duration unhealthy_after_;
@@ -83,6 +93,8 @@ class LeasedDocuments final : public Documents {
   RangeServer server_;
   MemberRanges* const members_ = nullptr;  // source_, unless that is one store
   std::vector<OwnDatalet> own_;
+  std::atomic<bool> ends_ = false;
+  boost::asio::steady_timer pause_;  // until the next look at the membership
 };
 
 }  // namespace stout::docstore

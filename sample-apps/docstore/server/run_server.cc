@@ -70,14 +70,19 @@ class Program {
   }
 
  private:
-  // Returns false if the store does not open, or if a signal has come before it opens.
+  // Returns false if the store does not open, if the lease service refuses this server, or if a
+  // signal has come before that is known.
   bool Open(const program::Shutdown& shutdown) {
     std::promise<ErrorCode> opened;
     server_->Open(Advertised(), [&](ErrorCode ec) { opened.set_value(ec); });
     const ErrorCode ec = opened.get_future().get();
-    if (ec && !shutdown.begun())
+    if (!ec || shutdown.begun()) return !ec;
+    if (shared_) {
+      spdlog::error("cannot join {}: see the reason above", Redacted(config_.leases));
+    } else {
       spdlog::error("cannot take over store {}: {}", Redacted(config_.store), ec.message());
-    return !ec;
+    }
+    return false;
   }
 
   bool Listen() {

@@ -120,8 +120,9 @@ class RangeServer {
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
   /// Returns true while this server is a member.
   [[nodiscard]] bool joined() const;
-  /// Returns true if the lease service has refused this server, which is final.
-  [[nodiscard]] bool refused() const { return refused_; }
+  /// Returns true if the lease service has refused this server, which is final, and the log has the
+  /// reason.
+  [[nodiscard]] bool refused() const { return *refused_; }
   /// Returns the session of this member; zero if it is none.
   [[nodiscard]] SessionId session() const;
 
@@ -143,7 +144,7 @@ class RangeServer {
   void OnAcquired(RangeId range, Epoch epoch);
   void OnRelease(RangeId range, LeaseHandlers::Done done);
   void OnLost(RangeId range);
-  void OnRefused(ErrorCode ec);
+  void OnRefused();
 
   // A hand-over; all on the manager's strand.
   void Limit(const std::shared_ptr<Handover>& handover);
@@ -175,7 +176,7 @@ class RangeServer {
   std::vector<std::shared_ptr<Handover>> handovers_;  // on the manager's strand
   std::vector<Epoch> wanted_;    // of the map of each range, 0: none; on the manager's strand
   LeaseService::Watch refusal_;  // on the manager's strand
-  std::atomic<bool> refused_ = false;
+  const std::shared_ptr<std::atomic<bool>> refused_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<bool> leaving_ = false;
   std::atomic<bool> dropped_ = false;  // changes, since leaving_
   std::atomic<std::uint64_t> taken_ = 0;
