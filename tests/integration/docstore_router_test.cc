@@ -173,6 +173,23 @@ TEST_CASE("what is no request for a document is answered here", "[router]") {
   CHECK(client.AtEnd());
 }
 
+TEST_CASE("a router of a deployment without documents is unhealthy", "[router]") {
+  Runner runner;
+  InProcessLeases leases(runner.context().get_executor());
+  Router router(runner.context(), leases, Routed::Brisk());
+  Client client(router.Listen("127.0.0.1", 0).value());
+  SessionId session = 0;
+  leases.Join({.address = "10.0.0.7:1", .ranges = 1, .ttl = 1h, .partition = "slots"},
+              [&](ErrorCode, SessionId joined) { session = joined; });
+  leases.Acquire(session, 0, [](ErrorCode, std::optional<Epoch> epoch) { REQUIRE(epoch); });
+  CHECK(Eventually([&] {
+    const Reply reply = client.Do("GET", "/healthz");
+    return reply.status == 503 && reply.body.find("partition 'slots'") != std::string::npos;
+  }));
+  router.Close();
+  runner.Stop();
+}
+
 TEST_CASE("pages of a router that clients do not read are bounded", "[router]") {
   boost::asio::io_context context;
   InProcessLeases leases(context.get_executor());

@@ -1,5 +1,7 @@
 #include "router/owners.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -54,6 +56,13 @@ Owners::Subscription Owners::Subscribe(UniqueFunction<void()> on_change) {
   auto subscription = std::make_shared<Subscribers::OnChange>(std::move(on_change));
   subscribers_->Add(subscription);
   return subscription;
+}
+
+std::string Owners::WhyForeign() const {
+  const auto table = watcher_.table();
+  if (table->ranges.empty() || IsHashPartition(table->partition)) return "";
+  return fmt::format("the deployment has partition '{}', so its members are no docstore-servers",
+                     table->partition);
 }
 
 std::size_t Owners::owned() const {

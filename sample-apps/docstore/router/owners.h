@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "stout/lease_service.h"
@@ -34,6 +35,9 @@ class Owners {
 
   /// As LeaseWatcher::table.
   [[nodiscard]] std::shared_ptr<const LeaseTable> table() const { return watcher_.table(); }
+
+  /// Returns why the members of the lease service cannot be docstore-servers, or "".
+  [[nodiscard]] std::string WhyForeign() const;
 
   /// Ranges that have an owner.
   [[nodiscard]] std::size_t owned() const;

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <string>
 
 namespace stout::docstore {
 
@@ -29,6 +30,9 @@ void Router::OnLeasesChanged() {
   pool_.KeepOnly(table->members);
   spdlog::info("{} servers, {} of {} ranges have an owner", table->members.size(), owners_.owned(),
                table->ranges.size());
+  if (const std::string why = owners_.WhyForeign(); !why.empty()) {
+    spdlog::error("{}: no request can be routed; give the --leases of docstore-servers", why);
+  }
 }
 
 }  // namespace stout::docstore

@@ -1,5 +1,6 @@
 #include "router/router_pages.h"
 
+#include <string>
 #include <utility>
 
 #include "stout/error.h"
@@ -32,6 +33,9 @@ http::Response RouterPages::ShowFigures(Route::Resource page) const {
 
 http::Response RouterPages::Health() const {
   if (draining_) return http::MakeDraining();
+  if (const std::string why = owners_.WhyForeign(); !why.empty()) {
+    return http::MakeUnavailable(why, "start the router with the --leases of docstore-servers");
+  }
   if (owners_.owned() > 0) return http::MakeHealthy();
   return http::MakeUnavailable("no server owns any document, as far as is known",
                                "look at the servers and at the lease service of --leases");
