@@ -197,10 +197,12 @@ Store& ReplicatedMap::State::StoreOf(MemberIndex m) const {
 
 void ReplicatedMap::State::Do(range::Fence& fence) {
   const auto found = stores_.find(record().members[fence.member].datalet);
-  if (found != stores_.end()) members_[fence.member].handle = found->second;
+  // Answered at once: if the store came before a later answer, the keeper would take that for a
+  // failure of the store, and leave the member alone for member_timeout.
+  if (found == stores_.end()) return keeper_.OnFenced(fence.attempt, {Errc::kTransient}, Now());
+  members_[fence.member].handle = found->second;
   auto answer =
       AnswerTo(fence.member, fence.attempt, &Keeper::OnFenced, range::Fenced{Errc::kUnknown});
-  if (found == stores_.end()) return answer({Errc::kTransient});
   Store& store = StoreOf(fence.member);
   store.Fence(
       scope_, epoch(),

@@ -118,6 +118,24 @@ TEST_CASE("a member is called once it has a store that suits", "[replicated]") {
   CHECK(world.StatesOf(2) == world.StatesOf(0));
 }
 
+TEST_CASE("a member whose store comes just after it was called in vain is filled at once",
+          "[replicated]") {
+  ReplicaWorld world(1);
+  world.registry.record.members.resize(1);
+  world.want = {"store-0"};
+  ReplicatedMap& map = world.Open(ReplicaWorld::Patient());
+  world.RunUntil([&] { return world.IsSettled(map); });
+  const Names want = {"store-0", "store-1"};
+  std::vector<Replica> replicas = world.Replicas();
+  replicas[1].store = nullptr;
+  world.On(map, [&] {
+    map.Want(want, replicas);  // the map calls the member in its next turn
+    boost::asio::post(map.get_executor(), [&] { map.Want(want, world.Replicas()); });
+  });
+  world.RunUntil([&] { return world.IsSettled(map); });
+  CHECK(In(world.registry.record) == want);
+}
+
 TEST_CASE("a member whose store is replaced leaves and is filled", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Quick();
