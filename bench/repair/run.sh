@@ -14,7 +14,7 @@ set -euo pipefail
 
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../arguments.sh"
-sizes=() seconds=10 rate=4000 rounds=5
+sizes=() seconds=10 rate=4000 rounds=3
 while (($#)); do
   case $1 in
     --quick) sizes=(4) seconds=2 rounds=1 results=$bin/../repair-quick ;;
