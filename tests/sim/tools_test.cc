@@ -269,7 +269,7 @@ TEST_CASE("a command that does not exist is named, with those that do", "[comman
   CHECK(unknown.status == kBadOptions);
   CHECK(unknown.err ==
         "stout-sim: there is no command 'foo': use one of run oracle sweep grid replication "
-        "deployment plot schema\n");
+        "deployment modes plot schema\n");
   CHECK(Command({"plot", "foo"}).err ==
         "stout-sim: there is no command 'foo': use one of timeline sweep grid\n");
   CHECK_THAT(Command({}).err, Contains("a command is missing: use one of run"));
