@@ -297,7 +297,7 @@ TEST_CASE("a wrong file is explained", "[docstore]") {
   says("{\"nope\": 1}", "there is no option 'nope'");
   says("{\"listen\": ", "not valid JSON");
   for (const char* const value : {"{}", "null", "[]", "[[1]]", "[null]"}) {
-    says(fmt::format("{{\"listen\": {}}}", value), "listen must be a string");
+    says(fmt::format("{{\"listen\": {}}}", value), "wrong value of 'listen'");
   }
   says("{\"listen\": [\"a:1\", \"b:1\"]}", "--listen");
   says("max-delay = \"5\"\n", "--max-delay: '5' is not a time");

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstddef>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -327,20 +326,6 @@ TEST_CASE("after the way back to ms+sc, strong reads show what was answered",
   }
   CHECK(MemberNodes::Ask(ports[0], {"STOUT.LEVEL", "READ", "strong"}) == "+OK");
   CHECK(nodes.Fault().empty());
-}
-
-TEST_CASE("a node that ends in aa+ec waits for what other members lack, and reports what it drops",
-          "[node][members][active][not_tsan]") {
-  MemberNodes nodes({.lease_ttl = "10s", .member_timeout = "3s"});
-  REQUIRE(nodes.ChangeMode(ReplicationMode::kAaEc));
-  const int port = nodes.ports()[0];
-  CHECK(nodes.Await([&] { return MemberNodes::Ask(port, {"SET", "k", "1"}) == "+OK"; }));
-  CHECK(nodes.Await([&] { return AllShow(nodes, "k", "$1"); }));
-  for (const std::size_t node : {1, 2}) nodes.way_to(node).Behave({.hold_requests = true});
-  CHECK(MemberNodes::Ask(port, {"SET", "k", "2"}) == "+OK");  // one member has it
-  nodes.program(0).Signal(SIGTERM);
-  CHECK(nodes.program(0).Wait() == EXIT_FAILURE);
-  CHECK_THAT(nodes.Logged({": left after ", ": left before "}), Catch::StartsWith("node0"));
 }
 
 }  // namespace

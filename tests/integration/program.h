@@ -33,8 +33,6 @@ class Program {
     if (process_ && !ending_ && !process_->Running()) Start();
   }
   void Kill() { process_.reset(); }
-  // See Process::Wait.
-  int Wait() { return process_->Wait(); }
   [[nodiscard]] bool Running() { return process_ && process_->Running(); }
   void Signal(int signal) {
     process_->Signal(signal);
