@@ -77,7 +77,6 @@ bool ReplicatedMap::State::IsDirty(KeyView key, MemberMask except) const {
 void ReplicatedMap::State::Get(KeyView key, const FetchOptions& options, GetHandler handler) {
   RequireStrand();
   if (!serving()) return Later(std::move(handler), NotServing(), {});
-  if (key.starts_with(kInternalKeys)) return Later(std::move(handler), Errc::kRefused, {});
   const bool refused = IsRefused(key);
   if (!refused && Shows(key) && values_.Use(key, options) != nullptr)
     return GetLater(key, options, std::move(handler));

@@ -59,7 +59,6 @@ void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
       const auto self = weak.lock();
       const bool lost = page.errc == Errc::kLost;
       if (lost) page.errc = Errc::kTransient;
-      if (self) self->EraseOthers(page.keys);
       if (self && m < self->members_.size() && self->members_[m].opened == opened) {
         self->set_.OnReadAnswered(m);
         for (const ScannedKey& each : page.keys) self->See(each.state.stamp);
@@ -68,12 +67,6 @@ void ReplicatedMap::State::ScanMember(MemberIndex m, const ScanRequest& request,
       }
       handler(std::move(page));
     });
-  });
-}
-
-void ReplicatedMap::State::EraseOthers(std::vector<ScannedKey>& keys) const {
-  std::erase_if(keys, [this](const ScannedKey& each) {
-    return each.key.starts_with(kInternalKeys) || (contains_ && !(*contains_)(each.key));
   });
 }
 

@@ -74,7 +74,7 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
     return asked_.size() < engine_.max_replies && MembersHaveReplyRoom();
   }
   [[nodiscard]] bool Takes(const AnswerLevel& level) const {
-    return !serving() || (set_.takes_writes() && set_.TakesWrites(level.members.value_or(1)));
+    return !serving() || set_.TakesWrites(level.members.value_or(1));
   }
   void Count(std::uint32_t members, Duration timeout, CountHandler handler);
   Mark RefreshMark();
@@ -251,8 +251,6 @@ class ReplicatedMap::State final : public std::enable_shared_from_this<State>,
   void Do(internal::range::GiveUp& given_up);
   void Report(UniqueFunction<void()> report);
   [[nodiscard]] Store& StoreOf(MemberIndex m) const;
-  /// Keeps the keys of the range.
-  void EraseOthers(std::vector<ScannedKey>& keys) const;
 
   const Executor strand_;
   internal::WakeTimer timer_;

@@ -111,20 +111,6 @@ TEST_CASE("a page has what was answered, although a member refuses another chang
   CHECK(page.keys == Pairs{{"k", "1"}});
 }
 
-TEST_CASE("a page has no keys of other ranges, nor the members' own", "[replicated]") {
-  ReplicaWorld world;
-  world.contains = [](KeyView key) { return !key.starts_with("other/"); };
-  const WriteBatch others{.epoch = 7,  // of an owner that is newer
-                          .items = {{.key = "other/a", .value = "v", .version = 1}}};
-  for (const auto& store : world.stores) store->Write(others, [](const WriteResult&) {});
-  ReplicatedMap& map = world.Open();
-  CHECK_FALSE(world.Put(map, "k", "1"));
-  const Page all = Scan(world, map, {.wanted = [](KeyView) { return true; }});
-  CHECK_FALSE(*all.ec);
-  CHECK(all.keys == Pairs{{"k", "1"}});
-  CHECK(world.given_up == 0);
-}
-
 TEST_CASE("a page is pushed back if there is no room for its answer", "[replicated]") {
   ReplicaWorld world;
   ReplicatedMapOptions options = ReplicaWorld::Patient();
