@@ -85,9 +85,9 @@ TEST_CASE("a start that cannot be says why") {
   std::ofstream(file) << "x";
   CHECK_THAT(fails({"--dir", file}),
              Contains("--dir: " + file + " is not a directory: name a directory"));
-  CHECK_THAT(fails({"--dir", ""}), Contains("--dir: the path is empty: name a directory"));
+  CHECK_THAT(fails({"--dir", ""}), Contains("--dir: the value is empty: give one"));
   CHECK_THAT(fails({"reshard", "--dir", "", "--shards", "2"}),
-             Contains("--dir: the path is empty: name a directory"));
+             Contains("--dir: the value is empty: give one"));
   CHECK_THAT(fails({}), Contains("--dir is required"));
   CHECK_THAT(fails({"--dir", path, "--listen", "nowhere"}), Contains("is not HOST:PORT"));
   CHECK_THAT(fails({"--dir", path, "--attributes", "a,a"}), Contains("--attributes"));
