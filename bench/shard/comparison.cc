@@ -183,7 +183,7 @@ class Match {
     return static_cast<double>(Hits(oracle_, searches)) / static_cast<double>(searches.size());
   }
 
-  // Whether a peer can do what a batch asks for.
+  // Returns true if a peer supports the calls of a batch.
   using Can = bool (ShardPeer::*)() const;
 
   // `call(peer, i)` is the i-th call of the batch. `can` null: all peers can.

@@ -32,7 +32,8 @@ struct VerifyPlan {
   /// Searches of each class of SearchClasses, and as many for no value. A self-index takes minutes
   /// to find half of all records 30 times.
   SearchBounds searches = {.searches = 30, .hits = 300'000};
-  /// Substrings, and as many that hardly any value has. They are short, so many values have some.
+  /// Number of substrings that are searched, and of others that hardly any value has. The first are
+  /// short, so many values have them.
   std::size_t substrings = 5;
   std::uint64_t seed = 1;
 };

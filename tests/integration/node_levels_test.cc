@@ -210,7 +210,7 @@ TEST_CASE("each node answers reads of a hot key by itself, within the bound on s
   nodes.way_to(2).Behave({.refuse = true});  // its datalet gets nothing
   nodes.way_to(2).Cut();
   CHECK(owner.Do({"SET", key, "new"}) == "+OK");
-  std::this_thread::sleep_for(kBound);
+  std::this_thread::sleep_for(kBound);  // from now on no answer may be older than the change
   for (RespClient& reader : readers) all_show(reader, "new");
   CHECK(nodes.Fault().empty());
 }

@@ -164,7 +164,6 @@ void Complete(const CLI::App& app, const SchemaOptions& schema, ProgramOptions& 
 }  // namespace
 
 std::string CheckDirectory(const std::string& directory) {
-  if (directory.empty()) return "the path is empty: name a directory";
   std::error_code unknown;
   if (!std::filesystem::exists(directory, unknown) || unknown) return {};
   if (std::filesystem::is_directory(directory, unknown) || unknown) return {};

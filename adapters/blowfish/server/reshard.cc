@@ -67,7 +67,7 @@ bool Exists(const std::string& path) {
   return fs::exists(path, failed) || failed;
 }
 
-// Whether the files of the directory, and those beside it, can be looked for.
+// Fails if the directory, or the one that it is in, cannot be read.
 ErrorCode CheckReadable(const Paths& paths, Diagnostics* diagnostics) {
   std::error_code failed;
   (void)fs::exists(paths.mark, failed);

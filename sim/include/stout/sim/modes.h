@@ -23,7 +23,7 @@ struct ModesSpec {
   std::uint32_t replicas = 3;  ///< members of a range, 1..nodes
   double gets = 0.95;          ///< share of the requests; the others are SETs
   std::uint64_t keys = 1'000'000;
-  /// Of each key, shared; null: uniform.
+  /// The share of each key in the requests; null: all keys have the same.
   std::shared_ptr<const internal::AliasTable> popularity;
   std::uint32_t clients = 64;   ///< for each node
   double rtt_us = 200;          ///< between any two machines
