@@ -115,16 +115,31 @@ TEST_CASE("a point is as long as its round trips, within bounds", "[grid]") {
 
 TEST_CASE("a variant's steps come at shares of a point's duration", "[grid]") {
   Grid grid = ReadGrid(kTwoPoints).value();
-  grid.variants = {{.name = "slow",
-                    .client_counts = {4},
-                    .steps = {{.at_share = 0.25, .clients = {}, .store_speed = 0.5},
-                              {.at_share = 0.5, .clients = 8, .store_speed = {}}}}};
+  grid.variants = {
+      {.name = "slow",
+       .client_counts = {4},
+       .steps = {{.at_share = 0.25, .rate_factor = {}, .clients = {}, .store_speed = 0.5},
+                 {.at_share = 0.5, .rate_factor = {}, .clients = 8, .store_speed = {}},
+                 {.at_share = 0.75, .rate_factor = 1.5, .clients = {}, .store_speed = {}}}}};
   const Scenario scenario = Expand(grid).back().scenario;
-  REQUIRE(scenario.steps.size() == 2);
+  REQUIRE(scenario.steps.size() == 3);
   CHECK(scenario.steps[0].at_s == Approx(scenario.duration_s / 4).epsilon(1e-4));
   CHECK(scenario.steps[0].store_speed == 0.5);
   CHECK(scenario.steps[1].at_s == Approx(scenario.duration_s / 2).epsilon(1e-4));
   CHECK(scenario.steps[1].clients == 8U);
+  CHECK(scenario.steps[2].total_rate_per_s == 1.5 * scenario.clients.total_rate_per_s);
+}
+
+TEST_CASE("callers of a closed loop think for as long as the load of their point says", "[grid]") {
+  Grid grid = ReadGrid(kTwoPoints).value();
+  grid.loads_percent = {50};
+  grid.variants = {{.name = "closed",
+                    .client_counts = {4},
+                    .clients = {.arrivals = ClientSpec::Arrivals::kClosed, .outstanding = 10}}};
+  const std::vector<GridPoint> points = Expand(grid);
+  const double rate = points.front().scenario.clients.total_rate_per_s;
+  CHECK(points.back().scenario.clients.think_us == Approx(4 * 10 * 1e6 / rate));
+  CHECK_FALSE(Validate(points.back().scenario));
 }
 
 TEST_CASE("the fleet's round trip is the time to serve each server once", "[grid]") {

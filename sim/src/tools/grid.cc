@@ -37,6 +37,8 @@ void Describe(Visitor& visit, S& step) {
   using namespace internal;  // NOLINT(google-build-using-namespace)
   visit("at_share", step.at_share, Range{.min = 0, .max = 1, .below_max = true},
         "time of the step, as a share of the point's duration");
+  visit("rate_factor", step.rate_factor, Between(1e-6, 1e6),
+        "the new rate of all clients, over that of the point's load");
   visit("clients", step.clients, kClientCounts, "as in a scenario's step");
   visit("store_speed", step.store_speed, Between(1e-6, 1e6), "as in a scenario's step");
 }
@@ -49,7 +51,9 @@ void Describe(Visitor& visit, V& variant) {
   visit("client_counts", variant.client_counts, kClientCounts,
         "numbers of application servers; default: the grid's");
   visit("loads_percent", variant.loads_percent, kLoads, "loads; default: the grid's");
-  visit("clients", variant.clients, kAny, "as in a scenario, without count and total_rate_per_s");
+  visit("clients", variant.clients, kAny,
+        "as in a scenario, without count, total_rate_per_s and think_us, which follow from the "
+        "point; callers of a closed loop that got each reply at once would make its load");
   visit("keys", variant.keys, kAny, "as in a scenario");
   visit("steps", variant.steps, kAny, "changes during each point");
 }
@@ -117,19 +121,19 @@ void CheckVariants(const Grid& grid) {
     }
     const ClientSpec unset;
     Require(variant.clients.count == unset.count &&
-                variant.clients.total_rate_per_s == unset.total_rate_per_s,
-            fmt::format("\"{}.clients\" has count or total_rate_per_s; in a grid these come from "
-                        "client_counts and loads_percent",
+                variant.clients.total_rate_per_s == unset.total_rate_per_s &&
+                variant.clients.think_us == unset.think_us,
+            fmt::format("\"{}.clients\" has count, total_rate_per_s or think_us; in a grid these "
+                        "come from client_counts and loads_percent",
                         path));
     Require(variant.clients.read_fraction < 1,
             fmt::format("\"{}.clients.read_fraction\" is 1; it must be less, because loads are "
                         "changes",
                         path));
-    Require(internal::HasRate(variant.clients.arrivals),
-            fmt::format(
-                "\"{}.clients.arrivals\" must be poisson, mmpp or on_off: others have a rate of "
-                "their own, and no load in percent",
-                path));
+    Require(variant.clients.arrivals != ClientSpec::Arrivals::kRecorded,
+            fmt::format("\"{}.clients.arrivals\" must not be recorded: a recording has a rate of "
+                        "its own, and no load in percent",
+                        path));
   }
 }
 
@@ -185,13 +189,21 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
   scenario.store = model.store;
   scenario.clients = variant.clients;
   scenario.clients.count = clients;
-  scenario.clients.total_rate_per_s = Rounded(internal::RequestRate(variant.clients, rate));
+  const double requests = internal::RequestRate(variant.clients, rate);
+  if (variant.clients.arrivals == ClientSpec::Arrivals::kClosed) {
+    scenario.clients.think_us = Rounded(clients * 1e6 * variant.clients.outstanding / requests);
+  } else {
+    scenario.clients.total_rate_per_s = Rounded(requests);
+  }
   scenario.keys = variant.keys;
   for (const VariantStep& step : variant.steps) {
     scenario.steps.push_back({.at_s = Rounded(step.at_share * duration),
                               .total_rate_per_s = {},
                               .clients = step.clients,
                               .store_speed = step.store_speed});
+    if (step.rate_factor) {
+      scenario.steps.back().total_rate_per_s = Rounded(requests * *step.rate_factor);
+    }
   }
   // Numbers of a grid may have more digits than those of a file, whose results must be found again.
   if (auto written = ScenarioFromJson(ScenarioToJson(scenario))) scenario = std::move(*written);

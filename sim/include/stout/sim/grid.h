@@ -24,6 +24,7 @@ struct StoreModel {
 /// A change during the points of a variant: as a Step, at a share of their duration.
 struct VariantStep {
   double at_share = 0;
+  std::optional<double> rate_factor;  ///< The new rate, over that of the point's load.
   std::optional<std::uint32_t> clients;
   std::optional<double> store_speed;
 
