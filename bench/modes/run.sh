@@ -14,8 +14,9 @@
 #   --keys N    keys, 20,000 by default
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures to bench/results/modes.json,
-# the tables to modes.txt and a plot of latency to modes.svg. With --quick, --keys or a PART they go to
-# BIN_DIR/../modes/ instead. README.md describes the method.
+# the tables to modes.txt and a plot of latency to modes.svg. With PARTs these are modes-PART... instead, as
+# modes-polyglot-scans.json. With --quick or --keys they go to BIN_DIR/../modes/. README.md describes the
+# method.
 set -euo pipefail
 
 # shellcheck source=/dev/null
@@ -27,12 +28,13 @@ while (($#)); do
     --quick) rounds=1 results=$bin/../modes ;;
     --keys) keys=${2-} results=$bin/../modes && shift ;;
     -h | --help) usage && exit ;;
-    throughput | latency | replicas | levels | nodes | polyglot | scans) parts+=("$1") results=$bin/../modes ;;
+    throughput | latency | replicas | levels | nodes | polyglot | scans) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
 [[ $keys =~ ^[1-9][0-9]{0,8}$ ]] || fail "--keys needs a number from 1 to 999999999"
+name=$(IFS=- && echo "modes${parts[*]:+-${parts[*]}}")
 ((${#parts[@]})) || parts=(throughput latency replicas levels nodes polyglot scans)
 for program in etcd gnuplot jq nutcracker redis-server redis-cli "$bin"/{stout-node,member-bench}; do
   command -v "$program" >/dev/null || fail "no $program"
@@ -261,8 +263,8 @@ for part in "${parts[@]}"; do
   stop_servers
   cluster=()
 done
-report modes side "{keys: $keys, cases: cases}" mode_tables
+report "$name" side "{keys: $keys, cases: cases}" mode_tables
 if [[ " ${parts[*]} " == *" latency "* ]]; then
-  jq -r -L "$here" -L "$here/../stores" 'include "modes"; latency_points' "$results/modes.json" >"$scratch/points"
-  gnuplot -e "out='$results/modes.svg'; data='$scratch/points'" "$here/modes.gp"
+  jq -r -L "$here" -L "$here/../stores" 'include "modes"; latency_points' "$results/$name.json" >"$scratch/points"
+  gnuplot -e "out='$results/$name.svg'; data='$scratch/points'" "$here/modes.gp"
 fi
