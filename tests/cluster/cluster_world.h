@@ -38,8 +38,9 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///     In mode aa+ec, the stamps are the order: see IsOlder.
 ///  5. A write at a level is durable at this number of members when it is answered.
 ///  6. Once faults stop, the range has an owner, all wanted members are in, all members are equal,
-///     the lazy one too, and requests end. No two changes have the same stamp. While one disk of
-///     several is full, all requests end as well.
+///     the lazy one too, and requests end. Members are equal if they have the same values under the
+///     same stamps; but a copy that a later owner made has a newer stamp. No two changes have the
+///     same stamp. While one disk of several is full, all requests end as well.
 class ClusterWorld final : private OwnerWorld {
  public:
   ClusterWorld(const ClusterOptions& options, bool print);
