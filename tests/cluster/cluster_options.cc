@@ -149,14 +149,15 @@ void Expose(Random& random, ClusterOptions& world) {
   }
 }
 
-/// Half of the worlds are always in mode sc. In the others nothing is deleted and no store comes
-/// back empty, so that a write that is lost is known as lost.
+/// Half of the worlds are always in mode sc. In the others no store comes back empty, and none
+/// forgets a delete, so that a write that is lost is known as lost.
 void DeriveMode(Random& random, ClusterOptions& world) {
   if (world.mistake != Mistake::kNone && world.mistake != Mistake::kEcJudgedAsSc) return;
   if (world.mistake == Mistake::kNone && random.Chance(500)) return;
   world.strong = false;
-  world.erases = 0;
   world.faults.empty_datalet = 0;
+  if (world.mistake != Mistake::kNone) world.erases = 0;
+  if (world.erases > 0) world.keeper.tombstone_ttl = 24h;
   if (world.mistake == Mistake::kNone)
     world.faults.change_mode = random.Pick<std::uint64_t>({0, 30});
   if (random.Chance(500)) world.engine.lane.max_dirty_keys = random.Between(1, 3);

@@ -44,8 +44,8 @@ void ClusterWorld::Trouble() {
   const std::uint64_t save = options_.mistake == Mistake::kMergeUnproved ? 3 : 100;
   if (!options_.durable && random_.Chance(save)) datalets_[m].Save();
   if (random_.Chance(faults.expire)) {
-    options_.shared ? datalets_[m].Expire(now() - options_.keeper.tombstone_ttl)
-                    : datalets_[m].Expire(registry_.record().swept);
+    options_.strong ? datalets_[m].Expire(registry_.record().swept)
+                    : datalets_[m].Expire(now() - options_.keeper.tombstone_ttl);
   }
   if (random_.Chance(faults.change_mode)) ChangeMode();
   if (random_.Chance(faults.change_wanted)) ChangeWanted();

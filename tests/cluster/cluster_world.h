@@ -31,11 +31,10 @@ inline std::int64_t Nanoseconds(TimePoint at) { return at.time_since_epoch().cou
 ///  1. Mode sc: the history of each key is linearizable.
 ///  2. Mode sc: a member that is in has each acknowledged write. A member is always in. A mark
 ///     never covers a version that a member that is in lacks.
-///  3. Mode ec: an acknowledged write that a member had at a take-over is not lost to an older one.
-///     After mode aa+ec, this includes members that were away at the take-over.
+///  3. An acknowledged set or delete that a member had at a take-over is not lost to an older one:
+///     see IsOlder. After mode aa+ec, this includes members that were away at the take-over.
 ///  4. The relaxed reads of a session do not go back while its member is in. One with a bound shows
 ///     each write that was acknowledged before. In mode ec, this holds for the present owner's.
-///     In mode aa+ec, the stamps are the order: see IsOlder.
 ///  5. A write at a level is durable at this number of members when it is answered.
 ///  6. Once faults stop, the range has an owner, all wanted members are in, all members are equal,
 ///     the lazy one too, and requests end. Members are equal if they have the same values under the

@@ -84,6 +84,10 @@ stout_mutant(unsettled_key_is_skipped src/core/range_walk.cc
   NEW [[    // skipped
   } else if]])
 
+stout_mutant(older_state_undoes_a_delete src/core/range_walk.cc
+  OLD [[at_target() && known > stamp) {]]
+  NEW [[at_target() && (known > stamp || !state.found)) {]])
+
 stout_mutant(equal_value_keeps_its_stamp src/core/range_walk.cc
   OLD [[  const bool same = at_target() || item.known.value == state.value;]]
   NEW [[  const bool same = at_target() || item.known.value == state.value;
