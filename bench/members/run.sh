@@ -18,8 +18,8 @@
 #
 # Starts private servers and stops them again. Prints tables. Writes all figures of rocksdb and redis to
 # bench/results/members.json, those of another part to members-PART.json, and the tables to a .txt beside
-# it. stall*, transition*, fill and steps have a plot in an .svg, too. With --quick, or rocksdb or redis
-# alone, all goes to BIN_DIR/../members/ instead.
+# it. stall*, transition*, fill and steps have a plot in an .svg, too. With --quick, or if only one of
+# rocksdb and redis is named, all goes to BIN_DIR/../members/ instead.
 # README.md describes the method.
 set -euo pipefail
 
@@ -31,12 +31,15 @@ while (($#)); do
   case $1 in
     --quick) quick=1 rounds=1 results=$bin/../members ;;
     -h | --help) usage && exit ;;
-    rocksdb | redis) parts+=("$1") results=$bin/../members ;;
-    stall | stall-aa | transition | transition-aa | takeover | fill | reads | steps) parts+=("$1") ;;
+    rocksdb | redis | stall | stall-aa | transition | transition-aa | takeover | fill | reads | steps) parts+=("$1") ;;
     *) usage >&2 && fail "no option '$1'" ;;
   esac
   shift
 done
+case " ${parts[*]} " in
+  *' rocksdb '*'redis '* | *' redis '*'rocksdb '*) ;;
+  *' rocksdb '* | *' redis '*) results=$bin/../members ;;  # members.json has figures of both
+esac
 ((${#parts[@]})) || parts=(rocksdb redis stall stall-aa transition transition-aa takeover fill reads)
 for program in etcd gnuplot jq redis-server redis-cli "$bin"/{stout-node,member-{bench,reads,steps},blowfish-{server,load},shard-data}; do
   command -v "$program" >/dev/null || fail "no $program"
