@@ -18,6 +18,16 @@ results=$here/../results
 # say TEXT: progress, with the time since the beginning.
 say() { printf 'bench %s, %d:%02d: %s\n' "$bench" $((SECONDS / 60)) $((SECONDS % 60)) "$1" >&2; }
 
+# source_commit: prints the commit of the sources, with -dirty if they have changed since. Results of
+# benchmarks are no sources: a run changes them itself.
+source_commit() {
+  local commit dirty=''
+  commit=$(git -C "$here" describe --always 2>/dev/null) || return 0
+  git -C "$here" diff --quiet HEAD -- ':(top)' ':(top,exclude)bench/results' ':(top,exclude)docs/results' ||
+    dirty=-dirty
+  echo "$commit$dirty"
+}
+
 # stop_database: if there is one.
 stop_database() {
   [[ -z $database ]] || kill "$database" 2>/dev/null || true

@@ -39,7 +39,7 @@ cpu_ticks() {
 report() {
   local machine commit libraries=(-L "$here" -L "$here/../stores") include
   machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-  commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+  commit=$(source_commit)
   include=$(printf 'include "%s"; ' "${modules[@]}")
   jq -s "${libraries[@]}" --arg format "stout ${bench%s} bench 1" --arg commit "$commit" \
     --arg machine "$machine" --argjson cpus "$(nproc)" \

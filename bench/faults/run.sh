@@ -50,7 +50,7 @@ done
 
 ((failed == 0)) || results=$bin/../faults
 mkdir -p "$results"
-jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
+jq -s --arg commit "$(source_commit)" \
   --arg when "$(date -u +%FT%TZ)" --argjson cpus "$(nproc)" \
   '{format: "stout faults-bench 1", when: $when, cpus: $cpus, commit: $commit, figures: .}' \
   "$scratch" >"$results/faults.json"

@@ -121,7 +121,7 @@ status=0
 ((status == 0)) || results=$bin/../fleet
 
 mkdir -p "$results"
-jq -c --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
+jq -c --arg commit "$(source_commit)" \
   '. + {format: "stout fleet-bench 1", commit: $commit}' "$scratch/json" >"$results/fleet.json"
 for data in "$scratch"/plot/*.dat; do
   [[ -e $data ]] || continue

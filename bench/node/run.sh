@@ -224,7 +224,7 @@ for part in "${parts[@]}"; do
 done
 mkdir -p "$results"
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+commit=$(source_commit)
 tables=(-L "$here" -L "$here/../stores")
 jq -s "${tables[@]}" --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
   --argjson seconds "$seconds" 'include "node"; {format: "stout node bench 1", $commit, $machine,

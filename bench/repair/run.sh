@@ -225,7 +225,7 @@ closed_sides() { # MiB
   jq -s -L "$here" 'include "codes"; closed' "$scratch/closed.runs"
 }
 
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+commit=$(source_commit)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 # report: all sizes so far.
 report() {

@@ -62,7 +62,7 @@ database=''
 trap 'stop_database; rm -rf "$scratch"' EXIT
 trap 'echo "bench shard: interrupted" >&2; exit 130' INT TERM
 
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+commit=$(source_commit)
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
 
 # compare NAME [OPTION...]: shard-bench; its figures go to NAME.json.

@@ -122,7 +122,7 @@ for store in "${stores[@]}"; do "bench_$store"; done
 ((status == 0)) || results=$bin/../stores-quick
 mkdir -p "$results"
 mapfile -t files < <(seq -f "$scratch/%.0f.part" "$parts")  # in the order in which they were made
-jq -s --arg commit "$(git -C "$here" describe --always --dirty 2>/dev/null || true)" \
+jq -s --arg commit "$(source_commit)" \
   '.[0] + {commit: $commit, interrupted: any(.[]; .interrupted), comparisons: map(.comparisons[])}' \
   "${files[@]}" >"$results/stores.json"
 jq -r -L "$here" 'include "tables"; tables' "$results/stores.json"

@@ -113,7 +113,7 @@ measure_documents records
 
 mkdir -p "$results"
 machine=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-commit=$(git -C "$here" describe --always --dirty 2>/dev/null || true)
+commit=$(source_commit)
 jq -s --arg commit "$commit" --arg machine "$machine" --argjson cpus "$(nproc)" \
   '{format: "stout tenant bench 1", $commit, $machine, $cpus, when: (now | todate), runs: .}' \
   "$scratch/runs" >"$results/tenants.json"
