@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
@@ -97,7 +98,13 @@ class Interposer::Impl final : public std::enable_shared_from_this<Impl>,
   Duration SinceWrite() const { return Now() - last_write_; }
   std::size_t ReadQueue() const { return read_queue_; }
   Epoch epoch() const { return engine_ ? engine_->epoch() : 0; }
-  EngineStats Stats() const { return engine_ ? engine_->Stats() : EngineStats{}; }
+  EngineStats Stats() const {
+    if (!engine_) return {};
+    EngineStats stats = engine_->Stats();
+    const TimePoint now = Now();
+    stats.dirty_age = now - std::min(now, engine_->DirtySince());
+    return stats;
+  }
 
  private:
   // The scope and epoch under which it is open, or is being opened.

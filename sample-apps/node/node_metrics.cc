@@ -53,6 +53,11 @@ constexpr Scalar<MemberSnapshot> kMemberScalars[] = {
      Get<&MemberSnapshot::copied>},
     {"stout_node_member_lag_keys", kGauge, "Keys whose newest states the member does not have yet",
      Get<&MemberSnapshot::lag_keys>},
+    {"stout_node_member_lag_seconds", kGauge,
+     "Age of the oldest change that the member does not have yet",
+     [](const MemberSnapshot& member) {
+       return static_cast<double>(member.lag.count()) / http::kNanosPerSecond;
+     }},
 };
 
 void AppendMembers(std::vector<http::MetricFamily>& families,
@@ -85,6 +90,7 @@ json::array RowsOf(const RangesSnapshot& ranges, RangeId range) {
         .table = ranges.table, .range = range, .datalet = datalet, .in = in, .lazy = lazy});
     row["stout_node_member_copied_states_total"] = nullptr;
     row["stout_node_member_lag_keys"] = nullptr;
+    row["stout_node_member_lag_seconds"] = nullptr;
     rows.push_back(std::move(row));
   };
   if (const RangeRecord* const record = ranges.RecordOf(range)) {

@@ -27,6 +27,7 @@ struct MemberSnapshot {
   bool lazy = false;
   std::uint64_t copied = 0;    ///< states that fills have copied to it
   std::uint64_t lag_keys = 0;  ///< keys whose newest states it does not have yet
+  Duration lag{};              ///< age of the oldest change of these
 };
 
 /// The state of a node at one moment; docs/NODE.md has the names of its metrics.

@@ -47,7 +47,8 @@ void Append(RangeFigures range, NodeSnapshot& node) {
   for (MemberStats& member : range.members) {
     if (!member.datalet.empty()) {
       node.members.push_back({range.table, range.range, member.datalet, member.in, member.filling,
-                              member.lazy, member.copied, member.engine.DirtyKeys()});
+                              member.lazy, member.copied, member.engine.DirtyKeys(),
+                              member.engine.dirty_age});
     }
     node.shards.push_back({range.range, std::move(member.engine),
                            std::exchange(range.cached_bytes, 0), std::exchange(range.lent_bytes, 0),

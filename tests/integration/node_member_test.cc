@@ -455,8 +455,9 @@ TEST_CASE("the metrics of a node show the ranges that nobody owns", "[node][metr
 }
 
 TEST_CASE("the live page has a row for each range, with its owner", "[node][metrics]") {
-  const NodeSnapshot node{.ranges = {ThreeRanges()},
-                          .members = {{.range = 0, .datalet = "d", .filling = true}}};
+  const NodeSnapshot node{
+      .ranges = {ThreeRanges()},
+      .members = {{.range = 0, .datalet = "d", .filling = true, .lag = 2500ms}}};
   const json::array rows = PageRows(node);
   const auto column = [&rows](const char* name) {
     json::array values;
@@ -473,6 +474,8 @@ TEST_CASE("the live page has a row for each range, with its owner", "[node][metr
   CHECK(column("stout_node_member_filling") == json::array{1, 0, 0, 0, 0});
   CHECK(column("stout_node_member_lazy") == json::array{0, 0, 0, 1, 1});
   CHECK(column("stout_node_member_lag_keys") == json::array{0, nullptr, nullptr, nullptr, nullptr});
+  CHECK(column("stout_node_member_lag_seconds") ==
+        json::array{2.5, nullptr, nullptr, nullptr, nullptr});
 
   NodeSnapshot shares{.ranges = {ThreeRanges()}};
   shares.ranges.front().records = nullptr;

@@ -362,6 +362,7 @@ TEST_CASE("a node with a datalet shows the members of its ranges", "[node][metri
   CHECK(shown(R"(stout_keys_marked_total{shard="0",member="left",lane="0"})").value_or(0) >= 1);
   CHECK(shown(R"(stout_cached_bytes{shard="0",member="left"})").value_or(0) > 0);
   CHECK(shown(R"(stout_node_member_lag_keys{range="0",member="left"})") == 0);
+  CHECK(shown(R"(stout_node_member_lag_seconds{range="0",member="left"})") == 0);
   CHECK(Eventually([&] { return shown(R"(stout_node_ranges{owner="self"})") == 2; }));
   CHECK(shown(R"(stout_node_ranges{owner="other"})") == 0);
   CHECK(shown(R"(stout_node_ranges{owner="none"})") == 0);

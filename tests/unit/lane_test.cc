@@ -302,6 +302,28 @@ TEST_CASE("the oldest wait of a batch is that of its oldest change", "[lane]") {
   CHECK(samples.back().oldest_wait == 4ms);
 }
 
+TEST_CASE("statistics tell how old the oldest change is that is not durable", "[lane]") {
+  EngineDriver server(WithQuickRetries(Natural{}));
+  CHECK(server.engine.DirtySince() == kNever);
+  const TimePoint first = server.now;
+  server.Put("k", "v1");
+  server.now += 1ms;
+  server.Put("other", "w");
+  CHECK(server.engine.DirtySince() == first);
+  const WriteBatch batch = server.Poll().writes[0];
+  server.now += 1ms;
+  const TimePoint again = server.now;
+  server.Put("k", "v2");
+  CHECK(server.engine.DirtySince() == first);  // in flight
+  server.now += 1ms;
+  const WriteBatch next = server.Done(batch).writes.at(0);
+  CHECK(server.engine.DirtySince() == again);
+  server.Done(next, {.items = {{0, Errc::kTransient}}});
+  CHECK(server.engine.DirtySince() == again);  // paused
+  server.Done(server.NextSend().writes.at(0));
+  CHECK(server.engine.DirtySince() == kNever);
+}
+
 TEST_CASE("statistics add up", "[lane]") {
   EngineDriver server(WithQuickRetries(Natural{}));
   for (int i = 0; i < 10; ++i) server.Put("hot", "v");

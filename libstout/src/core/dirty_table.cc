@@ -153,6 +153,13 @@ void DirtyTable::UndoWrite(Slot slot, TimePoint dirty_since, bool urgent) {
   entry.dirty_since = entry.ready_since = dirty_since;
 }
 
+// Looking at all keys would take too long while there are many.
+TimePoint DirtyTable::DirtySince() const {
+  TimePoint since = head_ == kNone ? kNever : keys_[head_].dirty_since;
+  for (const Paused& paused : paused_) since = std::min(since, keys_[paused.slot].dirty_since);
+  return since;
+}
+
 void DirtyTable::Clear() {
   keys_ = {};
   index_ = {};

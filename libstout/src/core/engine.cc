@@ -144,6 +144,12 @@ bool Engine::HasDirtyKeys() const {
                       [](const LanePair& lane) { return lane.writes.empty(); });
 }
 
+TimePoint Engine::DirtySince() const {
+  TimePoint since = kNever;
+  for (const LanePair& lane : lanes_) since = std::min(since, lane.writes.DirtySince());
+  return since;
+}
+
 bool Engine::IsIdle() const {
   return std::all_of(lanes_.begin(), lanes_.end(), [](const LanePair& lane) {
     return lane.writes.empty() && lane.reads.empty();

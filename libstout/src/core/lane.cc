@@ -317,6 +317,14 @@ void Lane::Stop(Errc why, TimePoint now) {
   dirty_.Clear();
 }
 
+TimePoint Lane::DirtySince() const {
+  TimePoint since = dirty_.DirtySince();
+  for (const Attempt& attempt : attempts_) {
+    since = std::min(since, attempt.sample.sent - attempt.sample.oldest_wait);
+  }
+  return since;
+}
+
 LaneStats Lane::Stats() const {
   LaneStats stats = stats_;
   stats.dirty_keys = dirty_.size();

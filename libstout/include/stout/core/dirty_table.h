@@ -98,6 +98,9 @@ class DirtyTable {
   [[nodiscard]] std::size_t size() const { return keys_.in_use(); }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
   [[nodiscard]] std::size_t ready() const { return ready_; }
+  /// Returns the time of the oldest change that is not in flight, or kNever. It may be later than
+  /// that for a key that was changed in flight or paused, and is not yet the first one again.
+  [[nodiscard]] TimePoint DirtySince() const;
   /// Returns true if a ready key is urgent.
   [[nodiscard]] bool IsUrgent() const { return urgent_ > 0; }
 

@@ -109,6 +109,8 @@ class Engine {
   [[nodiscard]] bool IsDirty(KeyRef key) const { return lanes_[key.lane].writes.Contains(key.key); }
   /// Returns true if any key is dirty.
   [[nodiscard]] bool HasDirtyKeys() const;
+  /// Returns about when the oldest change that is not yet durable was made, or kNever.
+  [[nodiscard]] TimePoint DirtySince() const;
   /// Returns true if no key is dirty and no fetch waits.
   [[nodiscard]] bool IsIdle() const;
   /// Returns the newest decision of the lane's write policy.

@@ -89,6 +89,8 @@ class Lane {
   /// Returns the version of the key's newest change that is not yet durable; 0 if there is none.
   [[nodiscard]] Version NewestOf(KeyView key) const;
   [[nodiscard]] bool empty() const { return dirty_.size() == 0; }
+  /// Returns about when the oldest change that is not yet durable was made, or kNever.
+  [[nodiscard]] TimePoint DirtySince() const;
   [[nodiscard]] Errc stopped() const { return stopped_; }
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   [[nodiscard]] const Decision& decision() const { return decision_; }

@@ -68,6 +68,7 @@ struct EngineStats {
   std::uint64_t replies_failed = 0;  ///< replies that ran with an error
   std::size_t replies_held = 0;      ///< replies that wait now
   Histogram reply_latency;           ///< from SafeReply to the run of the reply
+  Duration dirty_age{};  ///< about that of the oldest change that is not durable; by Interposer
 
   /// Returns the number of keys that are not yet durable.
   [[nodiscard]] std::size_t DirtyKeys() const {
