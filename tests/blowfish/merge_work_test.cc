@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blowfish/store/file_layers.h"
+#include "blowfish/store/new_layers.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_directory.h"
 
@@ -94,6 +96,40 @@ TEST_CASE("a merge adds as many layers as it was asked for, full", "[merge]") {
   CHECK(LayersOf(*merged->files[0].store) == std::min<std::size_t>(asked, 4));  // there are no more
   CHECK_FALSE(index.records_at().filling());
   CHECK_FALSE(index.places_of().filling());
+}
+
+TEST_CASE("a merge leaves out the layers that its memory has no room for", "[merge]") {
+  const Schema schema = Schema::Make({"a", "b", "c"}, '|').value();
+  const auto store = StoreOf(schema, std::vector<std::string>(1000, "x|y|z"));
+  const test::TempDirectory directory;
+  MergeWork work{.directory = directory.path(),
+                 .sequence = 1,
+                 .schema = schema,
+                 .input = {.newer = {store}},
+                 .layers = {.of_indexes = 2}};
+  std::vector<MergedFile> files;
+  const auto layers_with = [&](std::uint64_t memory) {
+    ++work.sequence;
+    work.layer_memory = memory;
+    auto merged = work.Run({}, nullptr);
+    REQUIRE(merged.has_value());
+    files = std::move(merged->files);
+    std::vector<std::size_t> layers;
+    for (const MergedFile& file : files) layers.push_back(LayersOf(*file.store));
+    return layers;
+  };
+  using Layers = std::vector<std::size_t>;
+  CHECK(layers_with(0) == Layers{0});
+  const std::uint64_t needed = files[0].store->file_bytes() + NewLayers(files[0].store, 2).bytes();
+  CHECK(layers_with(needed) == Layers{2});
+  CHECK(layers_with(needed - 1) == Layers{1});
+  // Half of the keys, values and attributes in each file.
+  work.max_file_bytes = (LoadOf(work.input, work.encoding).bytes() + 1000 * schema.size()) / 2 + 50;
+  CHECK(layers_with(UINT64_MAX) == Layers{2, 2});
+  const Layers layers = layers_with(needed);
+  REQUIRE(layers.size() == 2);
+  CHECK(layers[0] == 2);
+  CHECK(layers[1] < 2);
 }
 
 TEST_CASE("a merge adds layers of blocks and unpacks what they have room for", "[merge]") {

@@ -34,11 +34,13 @@ std::string ValueOf(Version version) {
 class LayeredShard {
  public:
   explicit LayeredShard(Encoding encoding = Encoding::kIndex,
-                        std::uint64_t max_file_bytes = 1 << 18)
+                        std::uint64_t max_file_bytes = 1 << 18,
+                        std::uint64_t merge_memory = ShardOptions().merge_memory)
       : opened{Schema::Make({"a", "b", "c"}, '|').value(), encoding == Encoding::kText} {
     opened.options.encoding = encoding;
     opened.options.compaction = {};
     opened.options.max_file_bytes = max_file_bytes;
+    opened.options.merge_memory = merge_memory;
     opened.options.fill_slots = std::make_shared<MergeSlots>(1);
     opened.Open();
     for (int i = 0; i < kRecords; ++i) Put(i);
@@ -149,6 +151,26 @@ TEST_CASE("layers that are ordered when a merge ends are those of its files", "[
     for (int i = 0; i < 10; ++i) layered.Put(i);
     layered.Compact();
     CHECK(shard.layers() == 2);
+  }
+  layered.WaitUntilFull();
+  CHECK(shard.layers() == 2);
+  CHECK(layered.full());
+  CheckReads(shard, layered.model);
+}
+
+TEST_CASE("layers that a merge has no memory for are filled after it", "[shard]") {
+  LayeredShard layered(GENERATE(Encoding::kIndex, Encoding::kBlocks, Encoding::kText), 1 << 18, 0);
+  Shard& shard = layered.opened.shard();
+  REQUIRE(shard.AddLayers(2));
+  layered.WaitUntilFull();
+  {
+    const auto held = layered.HoldFilling();
+    for (int i = 0; i < 10; ++i) layered.Put(i);
+    layered.Compact();
+    CHECK(shard.filling());
+    CHECK(shard.finest_layer_bytes() == shard.layer_bytes());  // all of them
+    CHECK(shard.layers() == 2);
+    CheckReads(shard, layered.model);
   }
   layered.WaitUntilFull();
   CHECK(shard.layers() == 2);

@@ -35,12 +35,20 @@ std::uint64_t EstimateFile(const MergeLoad& load, std::uint64_t bytes) {
               : EstimateMergeBytes(records, value_bytes, load.symbols_per_byte));
 }
 
-// Nobody else has the store yet. Without memory, it gets fewer layers.
+// Gives a store, which nothing else uses yet, as many of its layers as there is memory for. Takes
+// their bytes from `memory`, and those of the file, because filling them reads all of it.
 void AddFullLayers(const std::shared_ptr<SuccinctStore>& to, std::size_t wanted,
-                   const std::stop_token& stop) try {
-  NewLayers layers(to, wanted);
-  layers.Fill(stop);
-  std::move(layers).Join(*to);
+                   std::uint64_t& memory, const std::stop_token& stop) try {
+  while (wanted > 0) {
+    NewLayers layers(to, wanted);
+    const std::uint64_t bytes = to->file_bytes() + layers.bytes();
+    if (bytes <= memory) {
+      memory -= bytes;
+      layers.Fill(stop);
+      return std::move(layers).Join(*to);
+    }
+    wanted = std::max<std::size_t>(layers.count(), 1) - 1;
+  }
 } catch (const std::bad_alloc&) {
 }
 
@@ -130,21 +138,22 @@ Result<Merged> MergeWork::Run(const std::stop_token& stop, Diagnostics* diagnost
   };
   if (const auto failed = merge(input, merged.files)) return failed;
   if (const auto failed = merge(sweep, merged.swept)) return failed;
+  std::uint64_t memory = layer_memory;
   for (std::vector<MergedFile>* const files : {&merged.files, &merged.swept}) {
-    if (const auto failed = Open(*files, stop, diagnostics)) return failed;
+    if (const auto failed = Open(*files, memory, stop, diagnostics)) return failed;
   }
   paths.Keep();
   return merged;
 }
 
-ErrorCode MergeWork::Open(std::vector<MergedFile>& files, const std::stop_token& stop,
-                          Diagnostics* diagnostics) const {
+ErrorCode MergeWork::Open(std::vector<MergedFile>& files, std::uint64_t& memory,
+                          const std::stop_token& stop, Diagnostics* diagnostics) const {
   for (MergedFile& file : files) {
     const std::string path = fmt::format("{}/{}", directory, file.name);
     auto opened = SuccinctStore::Open(path, Verify::kHeader, diagnostics);
     if (!opened) return opened.error();
     file.store = std::move(*opened);
-    AddFullLayers(file.store, layers.Of(*file.store), stop);
+    AddFullLayers(file.store, layers.Of(*file.store), memory, stop);
     if (stop.stop_requested()) return FailStopped(path, diagnostics);
   }
   return {};

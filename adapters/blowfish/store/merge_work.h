@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -63,8 +64,10 @@ struct MergeLoad {
 /// each. They are full, so that queries are as fast as before. If BlockLayers have no room for all
 /// blocks, they begin with the first ones.
 ///
-/// Cost: that of Merge(), and one more pass over the records if there are layers. As long as the
-/// old files live, the layers exist twice.
+/// The old files keep their layers until they are replaced. So the new layers take memory of the
+/// merge, `layer_memory`. A file gets fewer if there is not enough.
+///
+/// Cost: that of Merge(), and one more pass over the records if there are layers.
 /// Threads: none of its own. The old files may be queried meanwhile, and their layers changed.
 struct MergeWork {
   std::string directory;
@@ -72,7 +75,9 @@ struct MergeWork {
   Schema schema;
   MergeInput input;
   MergeInput sweep;     ///< Another merge that is done by the way.
-  LayerNumbers layers;  ///< of each new file; fewer if there is no memory for them
+  LayerNumbers layers;  ///< of each new file
+  /// Maximum bytes of the new files that get layers, and of these layers.
+  std::uint64_t layer_memory = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t forget_before_ms = 0;
   std::uint64_t max_file_bytes = kMaxValueBytes;
   Encoding encoding = Encoding::kMeasured;
@@ -83,9 +88,9 @@ struct MergeWork {
   /// Errors: Merge()'s and SuccinctStore::Open()'s; the files are removed then.
   [[nodiscard]] Result<Merged> Run(const std::stop_token& stop, Diagnostics* diagnostics) const;
 
-  // Opens files that it has written, with their layers.
-  [[nodiscard]] ErrorCode Open(std::vector<MergedFile>& files, const std::stop_token& stop,
-                               Diagnostics* diagnostics) const;
+  // Opens files that it has written, with their layers. `memory` is what they may still take.
+  [[nodiscard]] ErrorCode Open(std::vector<MergedFile>& files, std::uint64_t& memory,
+                               const std::stop_token& stop, Diagnostics* diagnostics) const;
 };
 
 }  // namespace stout::blowfish

@@ -51,7 +51,8 @@ struct ShardOptions {
   /// Maximum bytes of keys and values in a compressed file, at most kMaxValueBytes.
   std::uint64_t max_file_bytes = kMaxValueBytes;
   /// Memory of a merge, about: files are no larger than can be built in it. But a file with a few
-  /// megabytes of them may always be built. See LargestFile().
+  /// megabytes of them may always be built. See LargestFile(). When the files are built, their
+  /// layers take this memory. Layers without room are ordered once the merge is taken over.
   std::uint64_t merge_memory = std::numeric_limits<std::uint64_t>::max();
   /// How merges keep values; for tests.
   Encoding encoding = Encoding::kMeasured;

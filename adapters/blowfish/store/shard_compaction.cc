@@ -132,6 +132,7 @@ Background::Work Shard::Merge() {
                            .newer = {},
                            .older = files_.Share({0, sweeping_.first})},
                  .layers = layer_numbers(),
+                 .layer_memory = options_.merge_memory,
                  // Keys that were deleted since the freeze are not in there, so they cannot be
                  // forgotten.
                  .forget_before_ms = std::min(now - std::min(now, life), frozen_at_ms_),
@@ -238,7 +239,7 @@ void Shard::GoOver() {
   // In this order: those stand before these.
   std::ranges::move(files_.Replace(sweeping_, std::exchange(swept_, {})),
                     std::back_inserter(old_files_));
-  // The numbers may have changed since the merge began.
+  // The numbers may have changed since the merge began, or it had no memory for some layers.
   files_.RemoveLayersAbove(layers);
   OrderLayers(layers);
   old_suffixes_ = std::exchange(suffixes_, {});
