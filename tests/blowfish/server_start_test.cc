@@ -52,7 +52,9 @@ TEST_CASE("a start that cannot be says why") {
     CHECK_THAT(fails({"--dir", half, "--listen", taken}), Contains("cannot listen on"));
     CHECK(std::filesystem::exists(half + "/shard-0002/manifest"));
   }
-  CHECK_THAT(fails({"--dir", path, "--shards", "4"}), Contains("has 3 shards, not 4"));
+  CHECK_THAT(fails({"--dir", path, "--shards", "4"}),
+             Contains("has 3 shards, not 4: leave --shards out, or change the number with "
+                      "blowfish-server reshard"));
   // Otherwise it would begin again without what it had, or look for keys in other shards.
   const auto move_all = [&](const std::string& from, const std::string& to) {
     for (const std::string shard : {"0", "1", "2"})

@@ -150,11 +150,12 @@ Result<Made> Settle(const std::string& directory, std::size_t wanted, Diagnostic
   }
   const Made made = **there;
   if (wanted != 0 && wanted != made.number) {
-    return Fail(Errc::kBadOptions,
-                fmt::format("{} has {} shards, not {}: leave --shards out, or load the data into "
-                            "a new directory",
-                            directory, made.number, wanted),
-                diagnostics);
+    return Fail(
+        Errc::kBadOptions,
+        fmt::format("{} has {} shards, not {}: leave --shards out, or change the number with "
+                    "blowfish-server reshard",
+                    directory, made.number, wanted),
+        diagnostics);
   }
   if (const auto failed = CheckNoneElse(directory, made.number, diagnostics)) return failed;
   return made;
