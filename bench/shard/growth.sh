@@ -23,13 +23,26 @@ watch_memory() {
   done 2>/dev/null
 }
 
+# await_quiet_memory: until no merge runs, and then until resident memory has not shrunk for 5 s. Sets
+# `quiet_resident`: at most 1.1 times the budget and 20 MB, and changes that are not merged (docs/SHARD.md).
+await_quiet_memory() {
+  local now still=0
+  await_calm
+  quiet_resident=$(resident)
+  while ((still < 5)); do
+    sleep 1
+    now=$(resident)
+    if ((now < quiet_resident)); then quiet_resident=$now still=0; else ((++still)); fi
+  done
+}
+
 # growth NAME BYTES BUDGET: figures go to NAME.csv and NAME.json.
 growth() {
   local name=$1 bytes=$2 budget=$3
   say "loading $((bytes / 1000000)) MB under a budget of $((budget / 1000000)) MB"
   stop_database
-  apart start_blowfish "$scratch/growth" --memory-budget "$budget" --attributes "$attributes"
-  local csv=$results/shard/$name.csv began=$SECONDS watcher loaded
+  apart start_blowfish "$scratch/growth" --shards 2 --memory-budget "$budget" --attributes "$attributes"
+  local csv=$results/shard/$name.csv began=$SECONDS watcher loaded quiet quiet_resident
   watch_memory "$database" >"$csv" &
   watcher=$!
   "$bin/shard-data" --size "$bytes" --format keyed --out - 2>"$scratch/errors" |
@@ -37,9 +50,8 @@ growth() {
     { cat "$scratch/errors" >&2 && return 1; }
   loaded=$((SECONDS - began))
   say "loaded in $loaded s; waiting for merges"
-  await_calm
-  local quiet=$((SECONDS - began - 2)) quiet_resident
-  quiet_resident=$(resident)
+  await_quiet_memory
+  quiet=$((SECONDS - began - 7))
   say "gets"
   # It fails if a key is missing.
   raw_bytes=$bytes offer /dev/null --operations get --closed "$calibration" --depth 16 \
