@@ -7,8 +7,8 @@
 
 namespace stout::bench::shard {
 
-/// The records of an oracle, in their order: who is built from them is not charged with making
-/// them.
+/// The records of an oracle, in their order. A peer that is built from them is not charged with
+/// making them.
 ///
 /// Owner: the oracle outlives it.   Cost: nothing to speak of.
 class OracleRecords final : public RecordSource {

@@ -310,7 +310,7 @@ void BlowfishStore::Fence(const Scope& scope, Epoch epoch, FenceHandler handler)
       engine_->common(), client::EncodeFence(scope, epoch),
       [](const Reply& reply) {
         std::optional<Errc> errc = client::DecodeFence(reply);
-        // One that is lost on the way fences, now or later, whom the next attempt fences too.
+        // A lost request may still fence, now or later. The next attempt fences the same writers.
         if (errc == Errc::kUnknown) errc = Errc::kTransient;
         return errc;
       },

@@ -87,7 +87,7 @@ class RecordIndex {
   /// are of one attribute, as Search gives them.
   template <typename Visit>
   void Locate(RowRange rows, Visit visit);
-  /// The same with visit(records), a span of some of them: for who takes them all.
+  /// The same with visit(records), a span of some of them. For callers that want all records.
   template <typename Visit>
   void LocateSpans(RowRange rows, Visit visit);
 
@@ -117,8 +117,8 @@ class RecordIndex {
   [[nodiscard]] std::uint64_t IndexAt(Anchors::Anchor anchor) const {
     return records_at().shape().Index(anchor.place, anchor.ordinal);
   }
-  // Which anchors the layers may lack, at the time when it was made; so that who reads all of a
-  // record need not look for each.
+  // The anchors that the layers may lack, as of its construction. So a reader of whole records need
+  // not look for each anchor.
   class Lacking {
    public:
     Lacking(const Anchors& anchors, const IndexLayers& layers);

@@ -198,7 +198,7 @@ asio::awaitable<void> LoadRun::WaitForBytes(const InputFile& file) {
   boost::system::error_code ignored;
   waiting_.assign(file.fd(), ignored);
   co_await waiting_.async_wait(asio::posix::stream_descriptor::wait_read, kNoThrow);
-  // For the others who have it open, and for Read().
+  // The file blocks again, for Read(), and for other processes that have it open.
   waiting_.native_non_blocking(false, ignored);
   waiting_.release();
 }

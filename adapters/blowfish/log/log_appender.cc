@@ -54,7 +54,7 @@ ErrorCode LogAppender::Rotate() {
   std::unique_ptr<LogFile> old = std::move(file_);
   const std::uint64_t end = end_.offset;
   const ErrorCode error = Begin();
-  if (!error && old) (void)old->Truncate(end);  // Room that nobody needs: the next header says so.
+  if (!error && old) (void)old->Truncate(end);  // may fail: the next header has the end
   if (error && !stray_) file_ = std::move(old);
   return error;
 }

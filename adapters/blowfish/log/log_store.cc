@@ -133,7 +133,7 @@ Errc LogStore::Admit(const WriteBatch& batch, std::size_t bytes) const {
   if (IsFenced(batch.scope, batch.epoch)) return Errc::kFenced;
   if (const auto fence = pending_fences_.find(batch.scope);
       fence != pending_fences_.end() && fence->second.epoch > batch.epoch) {
-    return Errc::kTransient;  // Durable soon, or not: until then nobody knows.
+    return Errc::kTransient;  // not known until the disk has answered
   }
   if (bytes > options_.max_batch_bytes) return Errc::kTooLarge;
   const bool room = HasRoom(bytes) && table_->bytes() <= options_.max_table_bytes;

@@ -31,7 +31,7 @@ struct LogStoreOptions {
   /// it. Called by Write(). Empty: there are none.
   std::function<std::optional<Stamp>(KeyView)> older_stamp;
   /// Called before a put or a delete enters the table, also by Open(), with what the table has of
-  /// the key, if it has. It must not call the store. Empty: nobody is told.
+  /// the key, if it has. It must not call the store. Empty: there is no call.
   std::function<void(const Operation&, const LogEntry* before)> on_apply;
   /// As LogWriter::Options.
   std::function<void()> wake;
@@ -149,7 +149,7 @@ class LogStore {
 
   /// The durable states since the last Freeze(). Another table after each Freeze().
   [[nodiscard]] const LogTable& table() const { return *table_; }
-  /// For who looks at it for longer than until the next Freeze().
+  /// The same, for a caller that uses it beyond the next Freeze().
   [[nodiscard]] std::shared_ptr<const LogTable> shared_table() const { return table_; }
 
   /// Begins a new log file and then, before `handler` is called, a new table. Writes in between are

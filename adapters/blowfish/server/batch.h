@@ -172,7 +172,7 @@ struct SubBatch {
 /// Commands of one connection that are carried out together: as many as one read brought.
 ///
 /// The arguments lie in the connection's buffer, which is not touched meanwhile. Shards work on
-/// their parts side by side; who ends last says so.
+/// their parts side by side. The last one to end reports it.
 ///
 /// Owner: its connection.   Threads: the connection's, except between the dispatch and `done`, when
 /// each sub-batch is its shard's.

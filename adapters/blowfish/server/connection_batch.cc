@@ -110,7 +110,8 @@ asio::awaitable<void> ConnectionBatch::Dispatch() {
           try {
             service_.shards[i]->queue().Push(batch_.parts[i]);
           } catch (const std::bad_alloc&) {
-            // The other shards have theirs, or are about to: who waits, waits for them.
+            // The other shards have their sub-batches, or get them next. The connection waits for
+            // those.
             batch_.parts[i].Refuse(kNoMemory);
             batch_.Done();
           }

@@ -65,8 +65,8 @@ struct Navigation {
     kAdd,     ///< The shard gets its next layers.
     kRemove,  ///< The shard loses the layers that are ordered, otherwise its finest layer: another
               ///< shard needs the memory, or the layers take more than the budget.
-    kNoBudget,  ///< The shard should get a layer, but nobody can spare the memory: the server as a
-                ///< whole is overloaded.
+    kNoBudget,  ///< The shard should get a layer, but no other shard can spare the memory: the
+                ///< server as a whole is overloaded.
   };
 
   Move move = Move::kAdd;

@@ -25,7 +25,7 @@ inline constexpr std::string_view kShardPrefix = "shard-";
 /// shards, is down if another one serves: see ShardWorker::MakeDown. Its files are left as they
 /// are. See docs/decisions/0031-a-damaged-shard-is-down.md.
 ///
-/// `options`: of each shard, but for its part of the memory.
+/// `options`: of each shard, except its part of the memory, which is set here.
 /// `shards`: 0 means the directory's number; for a new directory, the number of processors.
 /// Errors: kBadOptions if the directory has another number. kCorrupt if the file of the number is
 ///   damaged or missing, and if a shard is and all are, or the directory never was complete, or its

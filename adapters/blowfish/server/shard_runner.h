@@ -69,8 +69,8 @@ class ShardRunner {
   /// locate or read records. It excludes other gets in lock step, GREP without a text index, counts
   /// of rows only, writes and SCAN.
   [[nodiscard]] const ReadTime& read_time() const { return *worker_.read_time; }
-  /// From now on nothing takes long: slices end with an error, for nobody reads what they would
-  /// find, and plain writes do not wait for room.
+  /// From now on nothing takes long: slices end with an error, because nothing reads their
+  /// result, and plain writes do not wait for room.
   void End() { slices_.End(); }
 
  private:

@@ -62,14 +62,14 @@ class Slices {
 
   /// Ends the search of the sub-batch, if there is one.
   void CloseSearch(SubBatch& batch);
-  /// From now on slices end with an error, for nobody reads what they would find.
+  /// From now on slices end with an error, because nothing reads their result.
   void End() { ending_ = true; }
   [[nodiscard]] bool ending() const { return ending_; }
 
  private:
   using SubBatches = std::vector<SubBatch*>;
 
-  // Whose turn it is: the end, if nobody's, for too many searches are open already.
+  // The sub-batch whose turn it is. The end, if none has one because too many searches are open.
   [[nodiscard]] SubBatches::const_iterator NextTurn() const;
   // Goes on with the subrequest until that time. Returns false if it wants another slice.
   [[nodiscard]] bool GoOn(SubBatch& batch, TimePoint end);

@@ -103,7 +103,7 @@ class Compaction {
 
   explicit Compaction(CompactionOptions options = {}) : options_(options) {}
 
-  /// The action that Frozen, Done or Failed tell of is under way: asserted.
+  /// Requires that the action of Frozen, Done or Failed is under way (asserted).
   void On(const Event& event, TimePoint now);
 
   /// The action to begin now, if there is one. It is under way from here on.

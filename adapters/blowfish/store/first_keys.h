@@ -28,7 +28,7 @@ class FirstKeys {
       : count_(count), max_bytes_(max_bytes) {}
 
   /// A key that was not offered before. False: neither it nor any key behind it is among the first,
-  /// so that who offers keys in order can stop.
+  /// so a caller that offers keys in order can stop.
   bool Offer(std::string_view key) {
     if (IsBeyond(key)) return false;
     if (keys_.size() == count_) {

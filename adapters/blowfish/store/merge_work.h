@@ -46,8 +46,8 @@ struct MergeLoad {
   std::uint64_t records = 0;    ///< and tombstones
   std::uint64_t key_bytes = 0;  ///< See KeyDirectory::text_bytes().
   std::uint64_t value_bytes = 0;
-  /// How many symbols there will be, the files tell; without one they are taken for as many as
-  /// there are bytes. Values in blocks are expected to get none again.
+  /// As in the files to merge. Without a file, there are assumed to be as many symbols as bytes.
+  /// Values in blocks are expected to get no symbols again.
   double symbols_per_byte = 1;
   Encoding encoding = Encoding::kMeasured;
 

@@ -41,7 +41,7 @@ void Shard::Poll() {
 }
 
 // The shard chooses the input of a merge when its turn has come. So the merge takes all that came
-// while it waited. A shard that rests leaves the queue, because nobody behind it gets a slot before
+// while it waited. A shard that rests leaves the queue, because shards behind it get no slot before
 // it has taken one.
 void Shard::AskToMerge() {
   if (!options_.merge_slots) return;
@@ -224,7 +224,7 @@ void Shard::HideSome() {
   }
 }
 
-// What was hidden when the merge began is in none of its files.
+// Records that were hidden when the merge began are in none of its files.
 void Shard::HideInNew(KeyView key) {
   merged_.Hide(key);
   swept_.Hide(key);
@@ -236,7 +236,7 @@ void Shard::GoOver() {
   manifest_ = MergedManifest();
   ++stats_.merges;
   old_files_ = files_.Replace(merging_, std::exchange(merged_, {}));
-  // In this order: those stand before these.
+  // Second, so that the numbers of both runs are right: swept files come before merged ones.
   std::ranges::move(files_.Replace(sweeping_, std::exchange(swept_, {})),
                     std::back_inserter(old_files_));
   // The numbers may have changed since the merge began, or it had no memory for some layers.

@@ -78,7 +78,7 @@ class SuccinctStores {
   [[nodiscard]] std::vector<FileToMerge> ShareToMerge(FileRun run) const;
   [[nodiscard]] std::vector<SearchedFile> ShareToSearch() const;
 
-  /// What the newest file that has the key has of it.   Cost: a search in each file until then.
+  /// Returns what the newest file with the key has of it.   Cost: a search in each file until then.
   [[nodiscard]] std::optional<Found> Find(KeyView key) const;
 
   /// A store that is newer than all files has the key.

@@ -168,7 +168,7 @@ void ReadCopied(Request& request, Batch& batch) {
     if (bytes) piece->bytes = *std::move(bytes);
   } else {
     batch.copied.clear();
-    if (!IsLinked(request, batch)) return;  // An error is the answer, so nobody reads the files.
+    if (!IsLinked(request, batch)) return;  // An error is the answer, so no client reads the files.
     auto files = TakeFiles(request.As<BackupTarget>().temporary(), &why);
     if (files) batch.copied = *std::move(files);
   }
