@@ -27,7 +27,7 @@ struct Stubborn {
   bool done = false;
 };
 
-TEST_CASE("what ends is waited for", "[abandonable]") {
+TEST_CASE("work that ends is waited for", "[abandonable]") {
   std::promise<void> go;
   go.set_value();
   const auto work = std::make_shared<Stubborn>();
@@ -37,7 +37,7 @@ TEST_CASE("what ends is waited for", "[abandonable]") {
   CHECK(work->done);
 }
 
-TEST_CASE("what does not end is abandoned, and keeps what it needs", "[abandonable]") {
+TEST_CASE("work that does not end is abandoned, and keeps what it needs", "[abandonable]") {
   std::promise<void> go;
   auto work = std::make_shared<Stubborn>();
   work->go = go.get_future().share();

@@ -184,7 +184,7 @@ class StreamMaker {
   SplitMix64 random_;
 };
 
-TEST_CASE("what redis says to a stream, we say", "[parser][differential]") {
+TEST_CASE("a stream gets the replies of redis-server", "[parser][differential]") {
   const bool authenticated = GENERATE(true, false);
   const stout::test::RedisServer server(authenticated
                                             ? std::vector<std::string>{}
@@ -202,7 +202,7 @@ TEST_CASE("what redis says to a stream, we say", "[parser][differential]") {
   compare(0, AsArray({"ECHO", large}) + AsArray({"ECHO"}) + AsArray({large, large}));
 }
 
-TEST_CASE("what redis says of its commands, we say", "[commands][differential]") {
+TEST_CASE("COMMAND INFO describes commands as redis-server does", "[commands][differential]") {
   const stout::test::RedisServer server;
   for (const Command& spec : kCommands.rows()) {
     const CommandWords asked{"COMMAND", "INFO", std::string(spec.name)};

@@ -88,7 +88,7 @@ TEST_CASE("a command has all functions that the server calls for it", "[commands
   }
 }
 
-TEST_CASE("what is no command is not found", "[commands]") {
+TEST_CASE("a name that is no command is not found", "[commands]") {
   for (const char* const name : {"", "ge", "gett", "gEt ", "config|", "config|gets", "get|x", "|",
                                  "a name that is longer than any that there is"}) {
     CAPTURE(name);

@@ -89,8 +89,7 @@ TEST_CASE(
   CHECK(world.Run() == kAll);
 }
 
-TEST_CASE("what is asked for is merged, and that which came during the freeze once more",
-          "[compaction]") {
+TEST_CASE("a request during the freeze brings another merge", "[compaction]") {
   World world;
   world.Ask();
   REQUIRE(world.Next() == Action::kFreeze);
@@ -123,7 +122,7 @@ TEST_CASE("a step that failed rests, then it is tried again, and it alone", "[co
   }
 }
 
-TEST_CASE("who asks ends a rest", "[compaction]") {
+TEST_CASE("a requested compaction ends a rest", "[compaction]") {
   World world;
   world.Ask();
   world.RunUntil(Action::kMerge);
@@ -132,7 +131,7 @@ TEST_CASE("who asks ends a rest", "[compaction]") {
   CHECK(world.Next() == Action::kMerge);
 }
 
-TEST_CASE("what could not be removed is left to the next merge", "[compaction]") {
+TEST_CASE("files that could not be removed are left to the next merge", "[compaction]") {
   World world;
   world.Ask();
   world.RunUntil(Action::kRemove);
@@ -183,7 +182,7 @@ TEST_CASE("a merge that waits is for what was replaced meanwhile, too", "[compac
   CHECK(world.compaction.WantsMerge(world.now));
 }
 
-TEST_CASE("what comes in while a merge waits is frozen, and that merge takes it too",
+TEST_CASE("changes that come while a merge waits are frozen, and that merge takes them too",
           "[compaction]") {
   World world;
   world.Allow(false);

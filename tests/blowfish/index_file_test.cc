@@ -125,7 +125,7 @@ TEST_CASE("a failed write is known before the file is published", "[index_file]"
   CHECK(writer.Publish() == Errc::kTransient);
 }
 
-TEST_CASE("what the system refuses is told with the remedy", "[index_file]") {
+TEST_CASE("an error of the system is reported with the remedy", "[index_file]") {
   Diagnostics why;
   CHECK(FailedCall("/d/f", "write", ENOSPC, &why) == Errc::kTransient);
   CHECK(why.message == "/d/f: cannot write: No space left on device; make room on its disk");

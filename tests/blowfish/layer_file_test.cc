@@ -55,7 +55,7 @@ TEST_CASE("a number of layers that a full disk does not take leaves the one befo
   CHECK(ReadLayers(directory.path()) == 12);
 }
 
-TEST_CASE("what cannot be read in place of a number of layers is 0", "[layers]") {
+TEST_CASE("a number of layers that cannot be read is 0", "[layers]") {
   const TempDirectory directory;
   REQUIRE(std::filesystem::create_directory(LayersPath(directory)));
   CHECK(ReadLayers(directory.path()) == 0);

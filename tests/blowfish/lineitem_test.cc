@@ -105,7 +105,7 @@ std::uint64_t RetailPrice(std::uint64_t part) {
   return 90'000 + (part / 10) % 20'001 + 100 * (part % 1'000);
 }
 
-TEST_CASE("what an attribute says of another is true, as in TPC-H 4.2.3", "[lineitem]") {
+TEST_CASE("attributes agree with each other as in TPC-H 4.2.3", "[lineitem]") {
   Lineitem lineitem({.bytes = kMiB});
   while (const auto record = lineitem.Next()) {
     const Line line = Parse(record->value);
@@ -198,7 +198,7 @@ TEST_CASE("a delimited file has the records, a line each", "[lineitem]") {
   CHECK(keys.str() == std::string("\0\0\0\0\0\0\0\x09\0\0\0\0\0\0\1\2", 16));
   CHECK(written.records == 2);
   CHECK(written.value_bytes == 6);
-  CHECK(reports == 0);  // for so few
+  CHECK(reports == 0);  // too few records for a report
 
   records.Rewind();
   std::ostringstream keyed;

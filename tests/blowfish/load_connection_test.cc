@@ -369,7 +369,7 @@ TEST_CASE("a server that lets writes wait and answers PING is waited for", "[loa
   CHECK(scripted.load.waits()[0].ends_with(": writes wait, perhaps for a merge; PING is answered"));
 }
 
-TEST_CASE("nobody there is given up, and said early", "[load]") {
+TEST_CASE("a load without a server gives up, and reports the trouble early", "[load]") {
   asio::io_context context(1);
   Load load(context, stout::test::FreePort(), {.patience = kShort});
   load.Start({{"a", "1"}});
@@ -380,7 +380,7 @@ TEST_CASE("nobody there is given up, and said early", "[load]") {
         std::string::npos);
 }
 
-TEST_CASE("what is no such server is found out", "[load]") {
+TEST_CASE("a load gives up at a server that speaks another protocol", "[load]") {
   Scripted scripted([](const CommandWords&) { return "HTTP/1.1 400 Bad Request\r\n"; });
   scripted.Run({{"a", "1"}});
   CHECK_FALSE(scripted.load.finished());

@@ -41,7 +41,7 @@ class ScriptedServer {
   [[nodiscard]] int port() const { return acceptor_.local_endpoint().port(); }
   // That were made so far.
   [[nodiscard]] std::size_t connections() const { return sockets_.size(); }
-  // Said to the first who connects, before they ask.
+  // Sent to the first client, before it asks.
   void Greet(std::string greeting) { greeting_ = std::move(greeting); }
   // That connection, counted from 0 as they come, gets no answers.
   void Silence(std::size_t connection) { silent_ = connection; }

@@ -79,7 +79,7 @@ class World {
     }
   }
 
-  // Handlers of a life that has ended tell nobody anything.
+  // False for handlers of a life that has ended.
   [[nodiscard]] bool Told(int life) const { return life == life_ && !disk_.crashed(); }
 
   void Step() {

@@ -90,7 +90,7 @@ TEST_CASE("stamps are compared with those of older stores", "[log]") {
   CHECK(f.ValueOf("k") == "v6");
 }
 
-TEST_CASE("what loses to a write under way is answered with it", "[log]") {
+TEST_CASE("a write that loses to a write under way is answered with it", "[log]") {
   Fixture f;
   const auto first = f.Write(Batch(2, {PutItem("k", 5, "v5")}));
   const auto repeated = f.Write(Batch(2, {PutItem("j", 1, "j1"), PutItem("k", 5, "v5")}));
@@ -214,7 +214,7 @@ TEST_CASE("a fence shuts older epochs out of its scope", "[log]") {
   CHECK(*owner == kDone);
 }
 
-TEST_CASE("a fence that fails shuts nobody out", "[log]") {
+TEST_CASE("a fence that fails fences nothing", "[log]") {
   Fixture f;
   f.disk.errors = {.create = ENOSPC, .write = ENOSPC};
   CHECK(f.Fence("s", 2) == Errc::kTransient);
@@ -272,7 +272,7 @@ TEST_CASE("a freeze that fails changes nothing", "[log]") {
   CHECK(f.Freeze());
 }
 
-TEST_CASE("bounds push back and harm nobody", "[log]") {
+TEST_CASE("bounds push back, and later writes succeed", "[log]") {
   Fixture f;
   f.options.max_waiting_bytes = 1000;
   f.options.max_batch_bytes = 1000;

@@ -28,7 +28,7 @@ std::string EncodePut(const std::string& key) {
   return payload;
 }
 
-TEST_CASE("what waits is one group, and ends in order", "[log]") {
+TEST_CASE("writes that wait are one group, and end in order", "[log]") {
   SimDisk disk(1);
   int wakes = 0;
   Group done;

@@ -75,7 +75,7 @@ TEST_CASE("never more merges run than there are slots", "[merge]") {
   CHECK(slots.usage().bytes == 0);
 }
 
-TEST_CASE("who is told to stop waits no longer, and is in nobody's way", "[merge]") {
+TEST_CASE("a waiter that is stopped gives up, and the next one gets the slot", "[merge]") {
   MergeSlots slots(1);
   auto held = slots.Take(1, {});
   std::atomic<bool> gave_up = false;

@@ -83,7 +83,7 @@ class NewFiles {
   std::shared_ptr<int> number_ = std::make_shared<int>(0);
 };
 
-// What a file has, added to what others have, which share no key with it.
+// Adds the content of a file to that of others, which share no key with it.
 void AddStore(SuccinctStore& store, MergedModel& all) {
   ValueReader reader(store);
   for (std::uint32_t record = 0; record < store.records(); ++record) {
@@ -316,7 +316,7 @@ TEST_CASE("a merge that is to stop leaves no file", "[merge]") {
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
-TEST_CASE("what an index takes is bounded by bytes, and by records", "[merge]") {
+TEST_CASE("an index is bounded by bytes, and by records", "[merge]") {
   CHECK(FitsIndex(kMaxValueBytes, 0, 1));
   CHECK_FALSE(FitsIndex(kMaxValueBytes + 1, 0, 1));
   CHECK(FitsIndex(kMaxValueBytes - 15, 1, 15));

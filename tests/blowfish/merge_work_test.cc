@@ -27,7 +27,7 @@ std::shared_ptr<const SuffixStore> StoreOf(const Schema& schema,
 }
 
 TEST_CASE("a merge knows from the oldest store how many symbols there will be", "[merge]") {
-  // Two words of 20 bytes: a symbol each, where nothing older tells a byte each.
+  // Two words of 20 bytes: a symbol each. Without an older file, a symbol for each byte.
   const std::vector<std::string> values(1000, "the same twenty byte|of two attributes xy");
   const Schema schema = Schema::Make({"a", "b"}, '|').value();
   const test::TempDirectory directory;

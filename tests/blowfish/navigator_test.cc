@@ -239,7 +239,7 @@ Expected Moves(NavigationOptions options, const std::vector<ShardState>& shards)
   return moves;
 }
 
-TEST_CASE("nobody loses a layer in vain", "[navigator]") {
+TEST_CASE("no shard loses a layer in vain", "[navigator]") {
   // All that can be spared, 200, is not enough.
   CHECK(Moves({.budget = 200}, {IdleShard(100), IdleShard(100), Overloaded(201)}) ==
         Expected{{Move::kNoBudget, 2}});
@@ -286,7 +286,7 @@ TEST_CASE("the shards with the smallest loads lose layers that the budget has no
   CHECK(navigator.Observe(TimePoint() + 1h, std::vector{half, half}).empty());
 }
 
-TEST_CASE("a layer that is too large for the budget keeps nobody from a smaller one",
+TEST_CASE("a layer that is too large for the budget keeps no shard from a smaller one",
           "[navigator]") {
   CHECK(Moves({.budget = 100}, {Overloaded(101, 2000), Overloaded(100, 1000)}) ==
         Expected{{Move::kNoBudget, 0}, {Move::kAdd, 1}});

@@ -250,7 +250,7 @@ TEST_CASE("commands in pipelines are refused as a whole or done if a shard is do
   CHECK(refused > 100);
 }
 
-TEST_CASE("a transaction of a server with a shard that is down is refused as ever") {
+TEST_CASE("a server with a shard down refuses transactions as any other does") {
   BlowfishServer server(kServerShards);
   server.Kill();
   fs::remove_all(ShardPath(server.DataDirectory(), kDown));

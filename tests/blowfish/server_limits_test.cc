@@ -36,7 +36,7 @@ using test::TempDirectory;
 
 namespace asio = boost::asio;
 
-TEST_CASE("who does not know the password is not let in") {
+TEST_CASE("a client without the password is refused") {
   const TempDirectory directory;
   const std::string file = directory.path() + "/password";
   std::ofstream(file) << "secret\n";
@@ -60,7 +60,7 @@ TEST_CASE("who does not know the password is not let in") {
                                                           "=0.00,rejected_calls=1,failed_calls=0"));
 }
 
-TEST_CASE("what is too much is refused, and others are served") {
+TEST_CASE("a client beyond a limit is refused, and others are served") {
   const BlowfishServer server(1, {"--max-clients", "3", "--max-value", "4KB", "--max-request",
                                   "8KB", "--max-replies", "100KB"});
   RespClient client(server.port());
@@ -212,7 +212,7 @@ TEST_CASE("a client that takes its replies a bit at a time is cut off") {
   CHECK_THAT(client.Do({"INFO", "clients"}), Contains("slow_readers_cut_off:1"));
 }
 
-TEST_CASE("who is still sending gets the last reply") {
+TEST_CASE("a client that is still sending gets the last reply") {
   const BlowfishServer server(1, {"--max-clients", "2"});
   const std::string more(8 << 20, 'x');  // dropped within a second, also on a busy machine
   RespClient client(server.port());
@@ -230,7 +230,7 @@ TEST_CASE("who is still sending gets the last reply") {
     RespClient leaving(server.port());
     leaving.Send("QUIT\r\n" + more);
     CHECK(leaving.Receive() == "+OK");
-    // One that goes on sending is not listened to for ever.
+    // The server stops reading from a client that goes on sending.
     CHECK(Eventually([&] {
       try {
         leaving.Send("more");

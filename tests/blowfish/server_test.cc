@@ -189,7 +189,7 @@ TEST_CASE("a transaction's commands outside of one get Redis's errors") {
   CHECK(other.Do({"GET", "k"}) == "$v");
 }
 
-TEST_CASE("what follows FLUSHALL in a pipeline happens after it") {
+TEST_CASE("commands behind FLUSHALL in a pipeline happen after it") {
   const BlowfishServer server(1, kRestless);
   RespClient client(server.port());
   for (int round = 0; round < 3; ++round) {
@@ -210,7 +210,7 @@ TEST_CASE("what follows FLUSHALL in a pipeline happens after it") {
   CHECK(client.Do({"FLUSHALL", "ASYNC"}) == "+OK");
 }
 
-TEST_CASE("of clients that race to set a key where there is none, one succeeds") {
+TEST_CASE("clients race to set a missing key, and one of them succeeds") {
   const BlowfishServer server(2, kRestless);
   constexpr int kKeys = 100;
   std::vector<std::future<int>> racers;

@@ -251,7 +251,7 @@ TEST_CASE("contenders take turns", "[shard-bench]") {
   }
 }
 
-TEST_CASE("who is slow runs a part of the batch each time, and goes on with the next",
+TEST_CASE("a slow peer runs a part of the batch each time, and goes on with the next",
           "[shard-bench]") {
   std::vector<std::size_t> calls;
   const Timing timing = MeasureInTurns({[&](std::size_t i) { calls.push_back(i); }},
@@ -296,7 +296,7 @@ TEST_CASE("an account adds up", "[shard-bench]") {
   CHECK(space.parts()[2].bytes == 12);
 }
 
-TEST_CASE("what is allocated is seen in the process's memory", "[shard-bench]") {
+TEST_CASE("allocated memory counts in the process's memory", "[shard-bench]") {
   constexpr std::uint64_t kBytes = std::uint64_t{32} << 20;
   const ProcessMemory before = MeasureMemory();
   CHECK(before.pss_bytes <= before.rss_bytes);
@@ -308,7 +308,7 @@ TEST_CASE("what is allocated is seen in the process's memory", "[shard-bench]") 
   CHECK(after.pss_bytes > kBytes * 9 / 10);
 }
 
-TEST_CASE("a comparison reports what was measured and who was left out", "[shard-bench]") {
+TEST_CASE("a comparison reports what was measured and which peers were left out", "[shard-bench]") {
   CompareOptions options;
   options.data.bytes = 100'000;
   options.peers = {"hash", "redis"};

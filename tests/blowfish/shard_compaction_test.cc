@@ -136,7 +136,7 @@ TEST_CASE("a merge whose manifest could not be written is not built again", "[sh
   CheckReads(opened.shard(), {{"key1", {{1, 2}, "newer"}}});
 }
 
-TEST_CASE("what is written while a merge is taken over is newer than the merge", "[shard]") {
+TEST_CASE("a write while a merge is taken over is newer than the merge", "[shard]") {
   OpenedShard opened{Schema()};
   opened.options.compaction = {};  // only requested compactions run
   opened.Open();
@@ -324,7 +324,7 @@ TEST_CASE("files of which half was replaced are written anew", "[shard]") {
                               {"key4", {{1, 4}, kValue}}});
 }
 
-TEST_CASE("what was deleted is freed though nothing is written any more", "[shard]") {
+TEST_CASE("deleted values are freed though nothing is written any more", "[shard]") {
   OpenedShard opened{Schema()};
   // Files may be larger than the limit of a later start.
   opened.options.max_file_bytes = GENERATE(100, 10'000, 1 << 20);
@@ -440,7 +440,7 @@ TEST_CASE("a writer that has lost its keys does not wait for room", "[shard]") {
   CHECK(opened.Write(late) == WriteResult{Errc::kFenced, {}});
 }
 
-TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") {
+TEST_CASE("changes that cannot be merged are bounded, and merged when they can", "[shard]") {
   OpenedShard opened{Schema()};
   opened.options.compaction.max_unmerged_bytes = 1 << 18;
   opened.options.compaction.merge_bytes = 1 << 30;  // Nor does the log's length bring a merge.
@@ -475,7 +475,7 @@ TEST_CASE("what cannot be merged is bounded, and taken when it can", "[shard]") 
   CheckReads(opened.shard(), model);
 }
 
-TEST_CASE("what is being sorted counts twice, because the sort copies it", "[shard]") {
+TEST_CASE("a table that is being sorted counts twice, because the sort copies it", "[shard]") {
   OpenedShard opened{Schema()};
   opened.options.compaction.max_unmerged_bytes = 1 << 18;
   opened.options.compaction.merge_bytes = 1 << 30;

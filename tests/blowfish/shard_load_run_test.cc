@@ -275,11 +275,11 @@ TEST_CASE_METHOD(ShardLoadFixture, "the end of the server ends the run", "[shard
   CheckThatSlicesAddUp(summary);
 }
 
-TEST_CASE("where no server is, the address is told", "[shard-load]") {
+TEST_CASE("a load without a server reports the address", "[shard-load]") {
   Lineitem data({.bytes = 1000});
   const Oracle oracle(data);
   LoadSettings settings;
-  settings.to = {"127.0.0.1", 1};  // Nobody listens there: it is of a protocol long gone.
+  settings.to = {"127.0.0.1", 1};  // no server listens there
   settings.closed = seconds(60);
   std::ostringstream csv;
   const LoadSummary summary = RunLoad(settings, oracle, csv);

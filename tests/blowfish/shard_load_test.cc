@@ -290,7 +290,7 @@ TEST_CASE("phases follow one another, and options are understood", "[shard-load]
   CHECK(settings.slice == seconds(1));
 }
 
-TEST_CASE("what is wrong is told by the name of its option", "[shard-load]") {
+TEST_CASE("a wrong setting is reported with the name of its option", "[shard-load]") {
   using Wrong = std::pair<std::string, std::vector<const char*>>;
   const auto& [option, arguments] = GENERATE(values<Wrong>({
       {"--phase", {}},

@@ -51,7 +51,7 @@ TEST_CASE("a queue waits until its deadline, and for none that has passed") {
   CHECK(taken.batches.empty());
 }
 
-TEST_CASE("who waits at a queue is woken, and told to stop for good") {
+TEST_CASE("a waiter at a queue is woken, and a stop is permanent") {
   ShardQueue queue;
   ShardQueue::Taken taken;
   {

@@ -43,7 +43,7 @@ struct Change {
   std::optional<std::string> value;
 };
 
-TEST_CASE("what there is no memory for is answered so, and nothing of it is done") {
+TEST_CASE("a command without memory is answered -OOM, and nothing of it is done") {
   OpenedShard opened{Schema()};
   opened.options.compaction = {};
   opened.Open();
@@ -95,7 +95,7 @@ std::string AnswerOf(const ShardClient& client, std::size_t piece) {
   return answer;
 }
 
-TEST_CASE("queries that there is no memory for are answered so, and others as ever") {
+TEST_CASE("a query without memory is answered -OOM, and other queries are not affected") {
   OpenedShard opened{Schema::Make({"a", "b"}, '|').value()};
   REQUIRE(opened.Put("key1", 1, std::string(100, 'x') + "|y") == WriteResult());
   if (GENERATE(false, true)) {

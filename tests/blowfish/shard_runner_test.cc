@@ -145,7 +145,7 @@ TEST_CASE("a delete that meets a full disk after its first part tells that a par
   CHECK(client.FirstError().starts_with("MISCONF Only a part was written, because"));
 }
 
-TEST_CASE("who waits for a key is not overtaken by those who write it all the time") {
+TEST_CASE("a write that waits for a key is not starved by a stream of writes") {
   const auto command =
       GENERATE(CommandWords{"DEL", "key"}, CommandWords{"SETNX", "key", "new"},
                CommandWords{"GETSET", "key", "new"}, CommandWords{"SET", "key", "new", "XX"});
@@ -181,7 +181,7 @@ TEST_CASE("who waits for a key is not overtaken by those who write it all the ti
   CHECK(ValueOf(opened.shard(), "key") == std::to_string(writers.size() - 1));
 }
 
-TEST_CASE("those who wait for a key are served in the order in which they came") {
+TEST_CASE("writes that wait for a key are done in the order in which they came") {
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);
   ShardClient first(opened);
@@ -200,7 +200,7 @@ TEST_CASE("those who wait for a key are served in the order in which they came")
   CHECK(greedy.Reply(1) == "$1\r\n2\r\n");
 }
 
-TEST_CASE("who waits for a key is not overtaken by those who write it with stamps") {
+TEST_CASE("a write that waits for a key is not starved by writes with stamps") {
   const auto command =
       GENERATE(CommandWords{"DEL", "other", "key"}, CommandWords{"SETNX", "key", "new"},
                CommandWords{"GETSET", "key", "new"});
@@ -235,7 +235,7 @@ TEST_CASE("who waits for a key is not overtaken by those who write it with stamp
   CHECK(ValueOf(opened.shard(), "key") == std::to_string(1000 * writers.size()));
 }
 
-TEST_CASE("who waits for one of its keys is not overtaken at the others") {
+TEST_CASE("a write that waits for one of its keys is not overtaken at the others") {
   OpenedShard opened{Schema()};
   ShardRunner runner = MakeRunner(opened);
   const std::string other(100, 'o');
@@ -303,7 +303,7 @@ TEST_CASE("a plain write is not held up by fences that come all the time") {
   client.Finish(runner);
 }
 
-TEST_CASE("a fence does not wait for who waits for room") {
+TEST_CASE("a fence does not wait for a write that waits for room") {
   OpenedShard opened{Schema()};
   opened.options.max_waiting_bytes = 10'000;
   opened.options.compaction = {};

@@ -13,7 +13,7 @@
 namespace stout::blowfish {
 namespace {
 
-TEST_CASE("the first part of a search notes so many numbers at most") {
+TEST_CASE("the first step of a search notes at most kMaxListed numbers") {
   test::OpenedShard opened{Schema::Make({"colour"}, '|').value()};
   opened.options.compaction = {};
   opened.Open();

@@ -299,7 +299,7 @@ TEST_CASE("a search for what more keys have than are listed finds what matched a
   for (int i = 0; i < 2; ++i) CHECK(shard.Search({LogQuery::Kind::kEqual, 0, "red"}));
 }
 
-TEST_CASE("a part of a search of the log's table finds so many at most", "[shard]") {
+TEST_CASE("one step of a search of the log's table finds fewer than 1000 keys", "[shard]") {
   const auto kind = GENERATE(LogQuery::Kind::kEqual, LogQuery::Kind::kPrefix);
   const std::size_t keys = GENERATE(std::size_t{5000}, ShardSearch::kMaxListed + 1);
   OpenedShard opened{Schema::Make({"colour"}, '|').value()};

@@ -39,7 +39,7 @@ void Fill(OpenedShard& opened, int keys) {
   }
 }
 
-TEST_CASE("who asks little waits for a slice of what takes long, and not for all of it") {
+TEST_CASE("a short command waits for one slice of a long command, not for its end") {
   const auto command =
       GENERATE(CommandWords{"GREP", "vv", "COUNT"}, CommandWords{"GREP", "nowhere"},
                CommandWords{"SEARCH", "a", "v", "PREFIX"}, CommandWords{"SCAN", "0"});
@@ -69,7 +69,7 @@ TEST_CASE("who asks little waits for a slice of what takes long, and not for all
   }
 }
 
-TEST_CASE("of those who take long, however many, each has its turn") {
+TEST_CASE("each long command gets turns, however many there are") {
   OpenedShard opened{Schema()};
   Fill(opened, 2000);
   ShardRunner runner = MakeRunner(opened);
@@ -90,7 +90,7 @@ TEST_CASE("of those who take long, however many, each has its turn") {
   for (const auto& client : greedy) client->Finish(runner);
 }
 
-TEST_CASE("what a client asks for at length comes before what it does next") {
+TEST_CASE("a long command of a client ends before its next command") {
   OpenedShard opened{Schema()};
   Fill(opened, 2000);
   ShardClient client(opened);

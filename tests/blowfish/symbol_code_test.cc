@@ -59,7 +59,7 @@ TEST_CASE("codes are in the order of their symbols, which they tell", "[symbol_c
   CHECK(code.text_bytes() == bytes);
 }
 
-TEST_CASE("those symbols have two bytes that the text has the fewest of", "[symbol_code]") {
+TEST_CASE("the rarest symbols of a text have two bytes", "[symbol_code]") {
   Field field{.symbols = 255};
   AddSymbols(field, 0, 255, 10);
   CHECK(SymbolCode(field, 0).text_bytes() == 2550);

@@ -96,7 +96,7 @@ TEST_CASE("keys of a table come in order, whatever happens to it meanwhile", "[t
   }
 }
 
-TEST_CASE("who goes through a table looks at all of it now and then only", "[table_keys]") {
+TEST_CASE("a walk through a table reads all of it only now and then", "[table_keys]") {
   constexpr std::size_t kKeys = 1000;
   constexpr std::size_t kKept = 100;
   ChangingTable table(kKept);
@@ -115,7 +115,7 @@ TEST_CASE("who goes through a table looks at all of it now and then only", "[tab
     after = keys.back();
   }
   CHECK(listed >= kKeys);
-  // A look for every hundred, and each key once for itself and once for who is not taken any more.
+  // One look at the table for each kKept keys, and at most two questions for each key of a look.
   CHECK(table.asked() <= (kKeys / kKept + 1) * 2 * kKeys);
 }
 

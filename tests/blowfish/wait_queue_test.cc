@@ -181,7 +181,7 @@ class WaitWorld {
   int room_ = 1;
   std::vector<std::size_t> began_;
   std::map<std::size_t, std::size_t> pass_of_;
-  std::set<std::pair<std::size_t, std::size_t>> room_awaited_;  // by whom, and the pass
+  std::set<std::pair<std::size_t, std::size_t>> room_awaited_;  // the waiter, and the pass
 };
 
 bool HaveCommonKey(const Changes& a, const Changes& b) {
