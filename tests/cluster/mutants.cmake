@@ -88,11 +88,6 @@ stout_mutant(older_state_undoes_a_delete src/core/range_walk.cc
   OLD [[at_target() && known > stamp) {]]
   NEW [[at_target() && (known > stamp || !state.found)) {]])
 
-stout_mutant(equal_value_keeps_its_stamp src/core/range_walk.cc
-  OLD [[  const bool same = at_target() || item.known.value == state.value;]]
-  NEW [[  const bool same = at_target() || item.known.value == state.value;
-  if (!at_target() && same && state.found && item.known.found) return;]])
-
 stout_mutant(sweep_of_one_member src/core/range_walk.cc
   OLD [[passes.push_back({m, Role::kSwept}); });]]
   NEW [[if (passes.empty()) passes.push_back({m, Role::kSwept}); });]])
