@@ -415,8 +415,11 @@ TEST_CASE("a grid that cannot be is refused", "[grid]") {
                          R"(, "variants": [{"name": "v", "clients": {"count": 3}}]})"),
              Contains("client_counts"));
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
-                         R"(, "variants": [{"name": "v", "clients": {"arrivals": "closed"}}]})"),
-             Contains("poisson, mmpp or on_off"));
+                         R"(, "variants": [{"name": "v", "clients": {"think_us": 5}}]})"),
+             Contains("client_counts"));
+  CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
+                         R"(, "variants": [{"name": "v", "clients": {"arrivals": "recorded"}}]})"),
+             Contains("must not be recorded"));
   CHECK_THAT(GridErrorOf(R"({"stores": [{"name": "base"}], )" + rest +
                          R"(, "variants": [{"name": "v", "steps": [{"at_share": 1}]}]})"),
              Contains("\"variants[0].steps[0].at_share\" is 1; it must be a number of at least 0"));
