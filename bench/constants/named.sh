@@ -19,7 +19,7 @@ files=("$core/"{policy_adaptive,store_estimate,full_batch,polite_start,batching_
 
 cp -r "$root/"{CMakeLists.txt,CMakePresets.json,cmake,libstout,adapters,sample-apps,sim,support} "$scratch"
 cd "$scratch"
-cmake --preset release -DCMAKE_UNITY_BUILD=OFF -DSTOUT_BUILD_BENCH=OFF >configured
+cmake --preset release -DCMAKE_UNITY_BUILD=OFF -DSTOUT_BUILD_APPS=OFF -DSTOUT_BUILD_BENCH=OFF >configured
 
 # simulate NAME [GRID OPTION...]: builds what the copy has, and writes NAME.json.
 simulate() {

@@ -49,6 +49,7 @@ def scan_times($part): grid($part; "mean time in us of gets, scans and SETs";
 # The tables of README.md.
 def short_tables:
   ("throughput", "replicas", "levels", "nodes", "polyglot", "scans") as $part
+  | select(any(.cases[]; .part == $part))
   | "### \($part)", "", rates($part), costs($part),
     (if $part == "levels" then get_times($part) else empty end),
     (if $part == "scans" then scan_times($part) else empty end);

@@ -34,8 +34,10 @@ while (($#)); do
   shift
 done
 [[ $keys =~ ^[1-9][0-9]{0,8}$ ]] || fail "--keys needs a number from 1 to 999999999"
-name=$(IFS=- && echo "modes${parts[*]:+-${parts[*]}}")
-((${#parts[@]})) || parts=(throughput latency replicas levels nodes polyglot scans)
+all=(throughput latency replicas levels nodes polyglot scans) named=" ${parts[*]} " parts=()
+for part in "${all[@]}"; do [[ $named != *" $part "* ]] || parts+=("$part"); done
+name=modes
+if ((${#parts[@]})); then name=$(IFS=- && echo "modes-${parts[*]}"); else parts=("${all[@]}"); fi
 for program in etcd gnuplot jq nutcracker redis-server redis-cli "$bin"/{stout-node,member-bench}; do
   command -v "$program" >/dev/null || fail "no $program"
 done

@@ -41,13 +41,14 @@ void AddFullLayers(const std::shared_ptr<SuccinctStore>& to, std::size_t wanted,
                    std::uint64_t& memory, const std::stop_token& stop) try {
   while (wanted > 0) {
     NewLayers layers(to, wanted);
+    if (layers.count() == 0) return;
     const std::uint64_t bytes = to->file_bytes() + layers.bytes();
     if (bytes <= memory) {
       memory -= bytes;
       layers.Fill(stop);
       return std::move(layers).Join(*to);
     }
-    wanted = std::max<std::size_t>(layers.count(), 1) - 1;
+    wanted = layers.count() - 1;
   }
 } catch (const std::bad_alloc&) {
 }

@@ -190,10 +190,9 @@ GridPoint MakePoint(const Grid& grid, const StoreModel& model, const Variant& va
   scenario.clients = variant.clients;
   scenario.clients.count = clients;
   const double requests = internal::RequestRate(variant.clients, rate);
+  scenario.clients.total_rate_per_s = Rounded(requests);
   if (variant.clients.arrivals == ClientSpec::Arrivals::kClosed) {
     scenario.clients.think_us = Rounded(clients * 1e6 * variant.clients.outstanding / requests);
-  } else {
-    scenario.clients.total_rate_per_s = Rounded(requests);
   }
   scenario.keys = variant.keys;
   for (const VariantStep& step : variant.steps) {
