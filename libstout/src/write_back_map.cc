@@ -198,7 +198,7 @@ UniqueFunction<void()> WriteBackMap::WithdrawableReply(std::span<const KeyView> 
 // The store has all changes that were answered.
 void WriteBackMap::ScanStore(std::string cursor, std::size_t limit, Store::ScanHandler handler) {
   state_->RequireStrand();
-  auto answer = [strand = state_->strand, work = Working(state_->strand),
+  auto answer = [strand = state_->strand, work = internal::Working(state_->strand),
                  handler = std::move(handler)](ScanResult page) mutable {
     boost::asio::post(strand, [handler = std::move(handler), page = std::move(page)]() mutable {
       handler(std::move(page));
